@@ -1,0 +1,85 @@
+"""Scaled dot-product attention and its multi-head form."""
+
+import math
+
+from torch import nn
+from torch.nn import functional as F
+
+from d2lmini.masks import masked_softmax
+
+
+def scaled_dot_product_attention(queries, keys, values, mask=None, dropout=0.0):
+    """softmax(Q Kᵀ / sqrt(head_size)) V.
+
+    Args:
+        mask: boolean, True = may attend; None = attend to everything.
+        dropout: probability with which a weight is dropped.
+    Shapes:
+        queries: (batch, heads, queries, head_size)
+        keys, values: (batch, heads, keys, head_size)
+        mask: broadcastable to (batch, heads, queries, keys)
+    Returns:
+        The output (batch, heads, queries, head_size) and the weights before dropout
+        (batch, heads, queries, keys).
+    Raises:
+        TypeError, ValueError: see masks.check_mask.
+    Source: Vaswani et al. 2017, equation 1; chapter 4.
+    """
+    queries = queries / math.sqrt(queries.shape[-1])
+    scores = queries @ keys.transpose(-2, -1)  # (batch, heads, queries, keys)
+    weights = masked_softmax(scores, mask)
+    used = F.dropout(weights, dropout) if dropout else weights
+    return used @ values, weights  # (batch, heads, queries, head_size)
+
+
+class MultiHeadAttention(nn.Module):
+    """num_heads attentions side by side, each on its own projection of all the features.
+
+    After a forward pass, attention_weights holds the weights of that pass, detached,
+    (batch, heads, queries, keys).
+
+    Args:
+        num_hiddens: width of queries, keys, values and output.
+        num_heads: must divide num_hiddens.
+        dropout: probability with which a weight is dropped in training.
+        bias: whether the four projections have one.
+    Raises:
+        ValueError: num_heads does not divide num_hiddens.
+    Source: Vaswani et al. 2017, section 3.2.2; chapter 4.
+    """
+
+    def __init__(self, num_hiddens, num_heads, dropout, bias=False):
+        super().__init__()
+        if num_hiddens % num_heads:
+            raise ValueError(
+                f"num_hiddens ({num_hiddens}) must be divisible by num_heads ({num_heads})"
+            )
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.W_q = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+        self.W_k = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+        self.W_v = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+        self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+        self.attention_weights = None
+
+    def forward(self, queries, keys, values, mask=None):
+        """Attend; queries (batch, queries, num_hiddens), keys and values (batch, keys, ...)."""
+        return self.attend(queries, *self.project(keys, values), mask)
+
+    def project(self, keys, values):
+        """Keys and values as the heads see them; a decoder keeps them for its next step."""
+        return self.split_heads(self.W_k(keys)), self.split_heads(self.W_v(values))
+
+    def attend(self, queries, K, V, mask=None):
+        """Attend to keys and values that are projected already."""
+        Q = self.split_heads(self.W_q(queries))
+        dropout = self.dropout if self.training else 0.0
+        output, weights = scaled_dot_product_attention(Q, K, V, mask, dropout)
+        self.attention_weights = weights.detach()
+        output = output.transpose(1, 2).flatten(2)  # (batch, queries, num_hiddens)
+        return self.W_o(output)
+
+    def split_heads(self, X):
+        """(batch, steps, num_hiddens) -> (batch, heads, steps, head_size)."""
+        X = X.view(*X.shape[:2], self.num_heads, -1)  # (batch, steps, heads, head_size)
+        return X.transpose(1, 2)  # (batch, heads, steps, head_size)

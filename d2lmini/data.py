@@ -1,0 +1,148 @@
+"""From sentence pairs in a file to padded batches of token ids."""
+
+from collections import Counter
+
+import torch
+from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
+
+from d2lmini.datasets import find
+
+# French sets no-break spaces before ! ? : ; and real files mix two apostrophes.
+FOLDED = {"\u202f": " ", "\u00a0": " ", "’": "'"}
+PUNCTUATION = {mark: f" {mark} " for mark in '.,!?;:…"«»()'}
+NORMALISED = str.maketrans(FOLDED | PUNCTUATION)
+
+
+def tokenize(sentence):
+    """Lower-case tokens; a punctuation mark is a token, an apostrophe stays inside its word.
+
+    Returns:
+        A list of strings: "He’s calm!" gives ["he's", "calm", "!"].
+    Source: chapter 8.
+    """
+    return sentence.lower().translate(NORMALISED).split()
+
+
+def read_pairs(name="eng-fra-mini", split="train", num_examples=None):
+    """The first sentence pairs of a corpus, in the order of its file.
+
+    Args:
+        name: "eng-fra-mini", "fra-eng", or the path of a file of english<TAB>french lines.
+        split: "train"; "eng-fra-mini" also has "val" and "test".
+        num_examples: how many pairs at the most; None = all.
+    Returns:
+        A list of (english, french) strings. Blank lines are skipped, columns after the second
+        are ignored.
+    Raises:
+        ValueError: a line without a tab or with an empty side (file and line number), a file
+            that is not UTF-8, or see datasets.find.
+    Source: chapter 8.
+    """
+    if num_examples is not None and num_examples < 1:
+        raise ValueError(f"num_examples ({num_examples}) must be at least 1, or None for all")
+    path = find(name, split)
+    pairs = []
+    try:
+        with open(path, encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, start=1):
+                if len(pairs) == num_examples:
+                    break
+                columns = line.strip().split("\t")
+                if len(columns) > 1 and columns[0] and columns[1]:
+                    pairs.append((columns[0], columns[1]))
+                elif columns != [""]:
+                    raise ValueError(
+                        f"{path}, line {number}: expected english<TAB>french, got {line.strip()!r}"
+                    )
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be UTF-8: {error}") from error
+    if not pairs:
+        raise ValueError(f"{path} must hold at least one sentence pair")
+    return pairs
+
+
+class Vocab:
+    """Tokens and their ids, the most frequent first, after four reserved ones.
+
+    Args:
+        sentences: token lists.
+        min_freq: a token seen less often is unknown.
+    Source: chapter 8.
+    """
+
+    reserved = ("<pad>", "<unk>", "<bos>", "<eos>")
+    pad, unk, bos, eos = range(4)
+
+    def __init__(self, sentences, min_freq=1):
+        counts = Counter(token for tokens in sentences for token in tokens)
+        frequent = [token for token, count in counts.most_common() if count >= min_freq]
+        self.idx_to_token = [*self.reserved, *frequent]
+        self.token_to_idx = {token: i for i, token in enumerate(self.idx_to_token)}
+
+    def __len__(self):
+        return len(self.idx_to_token)
+
+    def __contains__(self, token):
+        return token in self.token_to_idx
+
+    def __getitem__(self, tokens):
+        """The ids of a list of tokens; a token that is not in the vocabulary gets unk."""
+        ids, unk = self.token_to_idx, self.unk
+        return [ids.get(token, unk) for token in tokens]
+
+    def to_tokens(self, ids):
+        """The tokens of a list of ids."""
+        return [self.idx_to_token[i] for i in ids]
+
+
+def encode(sentences, vocab, num_steps):
+    """Token lists to ids, each ended by <eos>, then cut or padded to num_steps.
+
+    Returns:
+        Ids (sentences, num_steps) and valid_lens (sentences,), both int64; <eos> counts.
+    Source: chapter 8.
+    """
+    padding = [vocab.pad] * num_steps
+    rows = [vocab[tokens] + [vocab.eos] for tokens in sentences]
+    ids = torch.tensor([(row + padding)[:num_steps] for row in rows])
+    valid_lens = torch.tensor([min(len(row), num_steps) for row in rows])
+    return ids, valid_lens
+
+
+def batches(arrays, batch_size, shuffle=True):
+    """Iterate over arrays of equal length, batch_size rows of each at a time.
+
+    Returns:
+        A DataLoader: one tuple of tensors a batch, in a new order at each pass if shuffle.
+    Source: chapter 8.
+    """
+    dataset = TensorDataset(*arrays)
+    order = RandomSampler(dataset) if shuffle else range(len(dataset))
+    # A sampler of whole batches indexes each array once a batch instead of once a row.
+    sampler = BatchSampler(order, batch_size, drop_last=False)
+    return DataLoader(dataset, sampler=sampler, batch_size=None)
+
+
+def load_data_nmt(batch_size, num_steps, num_examples=600, name="eng-fra-mini", min_freq=2):
+    """Training batches of a corpus, and its two vocabularies.
+
+    Args:
+        batch_size: sentence pairs a batch.
+        num_steps: length to which sentences are cut or padded, <eos> included.
+        num_examples, name: see read_pairs; the pairs are those of the training split.
+        min_freq: a token seen less often in these pairs is unknown.
+    Returns:
+        train_iter, src_vocab, tgt_vocab. A batch is (src, src_valid_lens, tgt, tgt_valid_lens):
+        ids (batch, num_steps), lengths (batch,).
+    Raises:
+        ValueError, OSError: see read_pairs and datasets.find.
+    Source: chapter 8.
+    """
+    pairs = read_pairs(name, num_examples=num_examples)
+    arrays, vocabs = [], []
+    for sentences in zip(*pairs, strict=True):  # all of the source, then all of the target
+        tokens = [tokenize(sentence) for sentence in sentences]
+        vocab = Vocab(tokens, min_freq)
+        arrays += encode(tokens, vocab, num_steps)
+        vocabs.append(vocab)
+    return batches(arrays, batch_size), *vocabs

@@ -1,0 +1,53 @@
+"""The two other parts of a block: the position-wise network, and add & norm."""
+
+from torch import nn
+
+
+class PositionWiseFFN(nn.Module):
+    """The same two-layer network at each position.
+
+    Args:
+        num_hiddens: width of the input.
+        ffn_num_hiddens: width of the hidden layer.
+        num_outputs: width of the output; num_hiddens when None.
+    Shapes:
+        X: (batch, steps, num_hiddens)
+        result: (batch, steps, num_outputs)
+    Source: Vaswani et al. 2017, section 3.3; chapter 5.
+    """
+
+    def __init__(self, num_hiddens, ffn_num_hiddens, num_outputs=None):
+        super().__init__()
+        num_outputs = num_hiddens if num_outputs is None else num_outputs
+        self.dense1 = nn.Linear(num_hiddens, ffn_num_hiddens)
+        self.relu = nn.ReLU()
+        self.dense2 = nn.Linear(ffn_num_hiddens, num_outputs)
+
+    def forward(self, X):
+        return self.dense2(self.relu(self.dense1(X)))
+
+
+class AddNorm(nn.Module):
+    """Residual connection, then layer normalisation of each position on its own.
+
+    Args:
+        num_hiddens: size of the last axis, the only one that is normalised.
+        dropout: probability with which an element of the branch is dropped.
+    Shapes:
+        X, the input of a sublayer, and Y, its output: (batch, steps, num_hiddens)
+    Raises:
+        ValueError: X and Y differ in shape.
+    Source: Vaswani et al. 2017, section 3.1; Ba et al. 2016; chapter 6.
+    """
+
+    def __init__(self, num_hiddens, dropout):
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.norm = nn.LayerNorm(num_hiddens)
+
+    def forward(self, X, Y):
+        if X.shape != Y.shape:
+            raise ValueError(
+                f"X {tuple(X.shape)} and Y {tuple(Y.shape)} must have the same shape to be added"
+            )
+        return self.norm(X + self.dropout(Y))

@@ -1,0 +1,82 @@
+"""Where a token stands: sinusoidal and learned positional encodings."""
+
+import torch
+from torch import nn
+
+
+def sinusoidal_table(num_steps, num_hiddens):
+    """Positional encoding of positions 0 to num_steps - 1.
+
+    Column 2j holds sin(i / 10000^(2j / num_hiddens)), column 2j + 1 the cosine of the same angle.
+
+    Args:
+        num_steps: number of positions.
+        num_hiddens: width, even.
+    Returns:
+        Float (num_steps, num_hiddens), between -1 and 1.
+    Raises:
+        ValueError: num_hiddens is odd.
+    Source: Vaswani et al. 2017, section 3.5; chapter 3.
+    """
+    if num_hiddens % 2:
+        raise ValueError(
+            f"num_hiddens ({num_hiddens}) must be even: sines and cosines come in pairs"
+        )
+    positions = torch.arange(num_steps, dtype=torch.float32)[:, None]  # (steps, 1)
+    exponents = torch.arange(0, num_hiddens, 2, dtype=torch.float32) / num_hiddens
+    angles = positions / 10000**exponents  # (steps, num_hiddens / 2)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)  # (steps, num_hiddens)
+
+
+def check_length(start, num_steps, max_len):
+    """Raise ValueError unless positions start to start + num_steps - 1 lie below max_len."""
+    if start + num_steps > max_len:
+        raise ValueError(
+            f"sequence length ({start + num_steps}) must be at most max_len ({max_len})"
+        )
+
+
+class PositionalEncoding(nn.Module):
+    """Adds the sinusoidal table to X, then applies dropout.
+
+    Args:
+        num_hiddens: width, even.
+        dropout: probability in [0, 1).
+        max_len: longest sequence, in tokens.
+    Shapes:
+        X: (batch, steps, num_hiddens), and so the result
+    Raises:
+        ValueError: num_hiddens is odd, or a sequence is longer than max_len.
+    Source: Vaswani et al. 2017, section 3.5; chapter 3.
+    """
+
+    def __init__(self, num_hiddens, dropout, max_len=1000):
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        # A buffer moves with .to(device); it is no parameter, so no optimiser changes it.
+        self.register_buffer("P", sinusoidal_table(max_len, num_hiddens), persistent=False)
+
+    def forward(self, X, start=0):
+        """Encode X, whose first step is at position start of its sequence."""
+        num_steps = X.shape[1]
+        check_length(start, num_steps, len(self.P))
+        return self.dropout(X + self.P[start : start + num_steps])
+
+
+class LearnedPositionalEncoding(nn.Module):
+    """Adds one trained vector a position to X, then applies dropout.
+
+    Args, Shapes, Raises: as PositionalEncoding; num_hiddens may be odd.
+    Source: Gehring et al. 2017, section 3.1; chapter 3.
+    """
+
+    def __init__(self, num_hiddens, dropout, max_len=1000):
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.P = nn.Parameter(torch.randn(max_len, num_hiddens))
+
+    def forward(self, X, start=0):
+        """Encode X, whose first step is at position start of its sequence."""
+        num_steps = X.shape[1]
+        check_length(start, num_steps, len(self.P))
+        return self.dropout(X + self.P[start : start + num_steps])

@@ -1,0 +1,198 @@
+"""Training a sequence-to-sequence net with teacher forcing."""
+
+import copy
+import math
+import os
+import sys
+import time
+import warnings
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from tqdm import tqdm
+
+IGNORED = -100  # a label that is no token: cross-entropy leaves it out of sum and count
+
+
+def try_gpu():
+    """The device that $D2LMINI_DEVICE names; without it cuda if there is one, else cpu.
+
+    Raises:
+        ValueError: D2LMINI_DEVICE is not cpu, cuda or mps.
+    """
+    default = "cuda" if torch.cuda.is_available() else "cpu"
+    name = os.environ.get("D2LMINI_DEVICE") or default
+    if name not in ("cpu", "cuda", "mps"):
+        raise ValueError(f"D2LMINI_DEVICE ({name!r}) must be cpu, cuda or mps")
+    return torch.device(name)
+
+
+def xavier_init(net):
+    """Draw the weights of every linear layer of net anew, Xavier uniform.
+
+    Source: Glorot and Bengio 2010; chapter 8.
+    """
+    for module in net.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+
+
+def masked_cross_entropy(logits, labels, valid_lens, label_smoothing=0.0):
+    """Cross-entropy over the real tokens of a padded batch.
+
+    Args:
+        label_smoothing: share of the target probability spread over the whole vocabulary.
+    Shapes:
+        logits: (batch, steps, vocab_size)
+        labels: (batch, steps)
+        valid_lens: (batch,), the number of real tokens of each row
+    Returns:
+        Mean nats per non-pad target token, a scalar.
+    Source: chapter 8.
+    """
+    steps = torch.arange(labels.shape[1], device=labels.device)
+    labels = labels.masked_fill(steps >= valid_lens[:, None], IGNORED)
+    return F.cross_entropy(
+        logits.flatten(0, 1),  # (batch * steps, vocab_size)
+        labels.flatten(),  # (batch * steps,)
+        ignore_index=IGNORED,
+        label_smoothing=label_smoothing,
+    )
+
+
+def shift_right(labels, bos):
+    """The decoder's input under teacher forcing: <bos>, then all labels but the last.
+
+    Shapes:
+        labels: (batch, steps), and so the result
+    Source: chapter 8.
+    """
+    return F.pad(labels, (1, -1), value=bos)
+
+
+class NotFiniteError(ArithmeticError):
+    """The loss or its gradient became infinite or NaN."""
+
+
+def train_step(net, batch, optimizer, bos, label_smoothing=0.0):
+    """One batch forward, one backward, one step of the optimiser.
+
+    Returns:
+        The loss in nats per target token.
+    Raises:
+        NotFiniteError: the loss or the gradient's norm is not finite; no step was made.
+    Source: chapter 8.
+    """
+    src, src_valid_lens, tgt, tgt_valid_lens = batch
+    # Steps that are padding in every row are work for nothing.
+    src, tgt = src[:, : src_valid_lens.max()], tgt[:, : tgt_valid_lens.max()]
+    logits = net(src, shift_right(tgt, bos), src_valid_lens)  # (batch, steps, vocab_size)
+    loss = masked_cross_entropy(logits, tgt, tgt_valid_lens, label_smoothing)
+    optimizer.zero_grad()
+    loss.backward()
+    parameters = optimizer.param_groups[0]["params"]
+    norm = nn.utils.clip_grad_norm_(parameters, max_norm=1.0).item()
+    if not math.isfinite(loss.item() + norm):
+        raise NotFiniteError(f"loss {loss.item()}, gradient norm {norm}")
+    optimizer.step()
+    return loss.item()
+
+
+def train_epoch(net, train_iter, optimizer, schedule, bos, device, label_smoothing=0.0):
+    """train_step on each batch.
+
+    Returns:
+        The loss, mean nats per target token, and the target tokens per second.
+    Raises:
+        NotFiniteError: see train_step; the text gives the step.
+    Source: chapter 8.
+    """
+    start, nats, num_tokens = time.perf_counter(), 0.0, 0
+    for step, batch in enumerate(train_iter, start=1):
+        batch = [array.to(device) for array in batch]
+        try:
+            loss = train_step(net, batch, optimizer, bos, label_smoothing)
+        except NotFiniteError as error:
+            raise NotFiniteError(f"step {step} of {len(train_iter)}: {error}") from None
+        schedule.step()
+        batch_tokens = batch[3].sum().item()
+        nats, num_tokens = nats + loss * batch_tokens, num_tokens + batch_tokens
+    return nats / num_tokens, num_tokens / (time.perf_counter() - start)
+
+
+def warmup(num_steps):
+    """Factor on the learning rate by step: up linearly for num_steps, then 1 / sqrt(step).
+
+    Args:
+        num_steps: 0 gives the constant 1.
+    Source: Vaswani et al. 2017, section 5.3; chapter 8.
+    """
+
+    def factor(step):
+        if num_steps == 0:
+            return 1.0
+        return min((step + 1) / num_steps, math.sqrt(num_steps / (step + 1)))
+
+    return factor
+
+
+def train_seq2seq(
+    net,
+    train_iter,
+    lr,
+    num_epochs,
+    tgt_vocab,
+    device,
+    *,
+    warmup_steps=0,
+    label_smoothing=0.0,
+):
+    """Train net with teacher forcing: Adam, gradients clipped to norm 1.
+
+    A progress bar goes to stderr, plain lines where the variable CI is set. Ctrl-C stops the
+    training. So does a loss that is not finite, with a warning that names the step, and the
+    weights of the last epoch that ended well are put back.
+
+    Args:
+        lr: learning rate; with a warm-up, its peak.
+        warmup_steps: see warmup.
+        label_smoothing: see masked_cross_entropy.
+    Returns:
+        A pandas table, one row a finished epoch: loss (mean nats per target token, dropout on)
+        and tokens_per_sec (target tokens, padding not counted).
+    Source: chapter 8.
+    """
+    from pandas import DataFrame  # only here: it takes longer to import than all of d2lmini
+
+    net.to(device).train()
+    optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(warmup_steps))
+    history, good = [], copy.deepcopy(net.state_dict())
+    bar = tqdm(range(1, num_epochs + 1), "training", unit="epoch", disable="CI" in os.environ)
+    try:
+        for epoch in bar:
+            args = optimizer, schedule, tgt_vocab.bos, device, label_smoothing
+            history.append(train_epoch(net, train_iter, *args))
+            good = copy.deepcopy(net.state_dict())
+            report(bar, epoch, *history[-1])
+    except KeyboardInterrupt:
+        print(f"stopped by hand after {len(history)} epochs", file=sys.stderr)
+    except NotFiniteError as error:
+        net.load_state_dict(good)
+        warnings.warn(
+            f"training stopped in epoch {len(history) + 1}, {error}. The weights after epoch "
+            f"{len(history)} are back in place; try a smaller lr than {lr}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    index = range(1, len(history) + 1)
+    return DataFrame(history, index, ["loss", "tokens_per_sec"]).rename_axis("epoch")
+
+
+def report(bar, epoch, loss, tokens_per_sec):
+    """Show an epoch on the progress bar, or as a line every tenth epoch where there is none."""
+    bar.set_postfix(loss=f"{loss:.3f}", tokens_per_sec=f"{tokens_per_sec:.0f}")
+    if bar.disable and epoch % 10 == 0:
+        line = f"epoch {epoch}: loss {loss:.3f}, {tokens_per_sec:.0f} tokens/s"
+        print(line, file=sys.stderr)

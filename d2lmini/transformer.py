@@ -1,0 +1,271 @@
+"""The Transformer: blocks, stacks, encoder, decoder, and the two together."""
+
+import math
+
+import torch
+from torch import nn
+
+from d2lmini.attention import MultiHeadAttention
+from d2lmini.layers import AddNorm, PositionWiseFFN
+from d2lmini.masks import causal_mask, padding_mask
+from d2lmini.positions import PositionalEncoding
+
+
+class EncoderBlock(nn.Module):
+    """Self-attention, then the position-wise network, each with add & norm.
+
+    Args:
+        num_hiddens: width of the block.
+        ffn_num_hiddens: width inside the position-wise network.
+        num_heads: must divide num_hiddens.
+        dropout: probability, on attention weights and on each branch.
+        use_bias: whether the attention's projections have a bias.
+    Shapes:
+        X: (batch, steps, num_hiddens), and so the result
+        mask: broadcastable to (batch, heads, steps, steps), True = may attend
+    Source: Vaswani et al. 2017, section 3.1; chapter 7.
+    """
+
+    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias=False):
+        super().__init__()
+        self.attention = MultiHeadAttention(num_hiddens, num_heads, dropout, use_bias)
+        self.addnorm1 = AddNorm(num_hiddens, dropout)
+        self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
+        self.addnorm2 = AddNorm(num_hiddens, dropout)
+
+    def forward(self, X, mask=None):
+        Y = self.addnorm1(X, self.attention(X, X, X, mask))
+        return self.addnorm2(Y, self.ffn(Y))
+
+
+class DecoderBlock(nn.Module):
+    """Causal self-attention, attention to the encoder's output, position-wise network.
+
+    Args: as EncoderBlock.
+    Shapes:
+        X: (batch, steps, num_hiddens): all steps of the target, or those that follow the cache
+        memory: (batch, source steps, num_hiddens), the encoder's output
+        memory_mask: broadcastable to (batch, heads, steps, source steps), True = may attend
+    Returns:
+        The output, of the shape of X, and the cache for the next step: projected keys and
+        values of the target so far, and of the memory.
+    Source: Vaswani et al. 2017, section 3.1; chapter 7.
+    """
+
+    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias=False):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, use_bias)
+        self.addnorm1 = AddNorm(num_hiddens, dropout)
+        self.cross_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, use_bias)
+        self.addnorm2 = AddNorm(num_hiddens, dropout)
+        self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
+        self.addnorm3 = AddNorm(num_hiddens, dropout)
+
+    def forward(self, X, memory, memory_mask=None, cache=None):
+        K, V = self.self_attention.project(X, X)  # (batch, heads, steps, head_size)
+        if cache is None:
+            memory_kv = self.cross_attention.project(memory, memory)
+        else:
+            (past_K, past_V), memory_kv = cache
+            K = torch.cat([past_K, K], dim=2)  # (batch, heads, past + steps, head_size)
+            V = torch.cat([past_V, V], dim=2)
+        mask = causal_mask(X.shape[1], K.shape[2], X.device)
+        Y = self.addnorm1(X, self.self_attention.attend(X, K, V, mask))
+        Z = self.addnorm2(Y, self.cross_attention.attend(Y, *memory_kv, memory_mask))
+        return self.addnorm3(Z, self.ffn(Z)), ((K, V), memory_kv)
+
+
+class EncoderStack(nn.Module):
+    """num_layers encoder blocks; takes any embedding of width num_hiddens.
+
+    Args: as EncoderBlock, and num_layers.
+    Shapes: as EncoderBlock.
+    Source: Vaswani et al. 2017, section 3.1; chapter 7.
+    """
+
+    def __init__(
+        self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, use_bias=False
+    ):
+        super().__init__()
+        sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias
+        self.blocks = nn.ModuleList(EncoderBlock(*sizes) for _ in range(num_layers))
+
+    def forward(self, X, mask=None):
+        for block in self.blocks:
+            X = block(X, mask)
+        return X
+
+
+class DecoderStack(nn.Module):
+    """num_layers decoder blocks; takes any embedding of width num_hiddens.
+
+    Args: as DecoderBlock, and num_layers.
+    Shapes: as DecoderBlock; caches is a list, one cache a block, or None at the first step.
+    Source: Vaswani et al. 2017, section 3.1; chapter 7.
+    """
+
+    def __init__(
+        self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, use_bias=False
+    ):
+        super().__init__()
+        sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias
+        self.blocks = nn.ModuleList(DecoderBlock(*sizes) for _ in range(num_layers))
+
+    def forward(self, X, memory, memory_mask=None, caches=None):
+        new_caches = []
+        for i, block in enumerate(self.blocks):
+            cache = None if caches is None else caches[i]
+            X, cache = block(X, memory, memory_mask, cache)
+            new_caches.append(cache)
+        return X, new_caches
+
+
+class TokenEmbedding(nn.Module):
+    """Token ids to vectors: embedding times sqrt(num_hiddens), plus the positional encoding.
+
+    Args:
+        vocab_size: number of tokens; ids lie in [0, vocab_size).
+        num_hiddens: width, even.
+        dropout: probability, after the positions are added.
+    Shapes:
+        tokens: (batch, steps), integers
+        result: (batch, steps, num_hiddens)
+    Raises:
+        ValueError: an id lies outside the vocabulary.
+    Source: Vaswani et al. 2017, section 3.4; chapter 7.
+    """
+
+    def __init__(self, vocab_size, num_hiddens, dropout):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, num_hiddens)
+        # After the scaling below an embedding has unit variance, like the positions it meets.
+        nn.init.normal_(self.embedding.weight, std=1 / math.sqrt(num_hiddens))
+        self.positions = PositionalEncoding(num_hiddens, dropout)
+
+    def forward(self, tokens, start=0):
+        """Embed tokens, the first of which is at position start of its sequence."""
+        vocab_size, num_hiddens = self.embedding.weight.shape
+        outside = (tokens < 0) | (tokens >= vocab_size)
+        if outside.any():
+            token = tokens[outside][0].item()
+            raise ValueError(f"token id ({token}) must lie in [0, vocab_size) = [0, {vocab_size})")
+        X = self.embedding(tokens) * math.sqrt(num_hiddens)  # (batch, steps, num_hiddens)
+        return self.positions(X, start)
+
+
+class TransformerEncoder(nn.Module):
+    """Embedding, positions and a stack of encoder blocks.
+
+    Args:
+        vocab_size: number of source tokens.
+        num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, use_bias: see EncoderStack.
+    Shapes:
+        tokens: (batch, steps), integers
+        valid_lens: (batch,), the number of real tokens of each row; None = all
+        result: (batch, steps, num_hiddens)
+    Source: Vaswani et al. 2017, section 3; chapter 7.
+    """
+
+    def __init__(
+        self,
+        vocab_size,
+        num_hiddens,
+        ffn_num_hiddens,
+        num_heads,
+        num_layers,
+        dropout,
+        use_bias=False,
+    ):
+        super().__init__()
+        self.embedding = TokenEmbedding(vocab_size, num_hiddens, dropout)
+        self.stack = EncoderStack(
+            num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, use_bias
+        )
+
+    def forward(self, tokens, valid_lens=None):
+        mask = None if valid_lens is None else padding_mask(valid_lens, tokens.shape[1])
+        return self.stack(self.embedding(tokens), mask)
+
+    @property
+    def attention_weights(self):
+        """Weights of the last pass, (layers, batch, heads, steps, steps)."""
+        return torch.stack([block.attention.attention_weights for block in self.stack.blocks])
+
+
+class TransformerDecoder(nn.Module):
+    """Embedding, positions, a stack of decoder blocks, and the output layer.
+
+    Args:
+        vocab_size: number of target tokens.
+        num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, use_bias: see DecoderStack.
+    Shapes:
+        tokens: (batch, steps), integers: the whole target, or the steps that follow the caches
+        memory: (batch, source steps, num_hiddens), the encoder's output
+        memory_mask: broadcastable to (batch, heads, steps, source steps), True = may attend
+    Returns:
+        Logits (batch, steps, vocab_size), and the caches for the next step.
+    Source: Vaswani et al. 2017, section 3; chapter 7.
+    """
+
+    def __init__(
+        self,
+        vocab_size,
+        num_hiddens,
+        ffn_num_hiddens,
+        num_heads,
+        num_layers,
+        dropout,
+        use_bias=False,
+    ):
+        super().__init__()
+        self.embedding = TokenEmbedding(vocab_size, num_hiddens, dropout)
+        self.stack = DecoderStack(
+            num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, use_bias
+        )
+        self.output = nn.Linear(num_hiddens, vocab_size)
+
+    def forward(self, tokens, memory, memory_mask=None, caches=None):
+        start = 0 if caches is None else cached_steps(caches)
+        X = self.embedding(tokens, start)
+        X, caches = self.stack(X, memory, memory_mask, caches)
+        return self.output(X), caches  # (batch, steps, vocab_size)
+
+    @property
+    def attention_weights(self):
+        """Self- and cross-attention of the last pass, (layers, batch, heads, queries, keys)."""
+        blocks = self.stack.blocks
+        return (
+            torch.stack([block.self_attention.attention_weights for block in blocks]),
+            torch.stack([block.cross_attention.attention_weights for block in blocks]),
+        )
+
+
+def cached_steps(caches):
+    """Number of target steps that the decoder's caches hold."""
+    (past_K, _), _ = caches[0]  # (batch, heads, past, head_size)
+    return past_K.shape[2]
+
+
+class EncoderDecoder(nn.Module):
+    """An encoder and a decoder, from source and target tokens to logits.
+
+    Args:
+        encoder: called with (src, src_valid_lens).
+        decoder: called with (tgt, memory, memory_mask).
+    Shapes:
+        src: (batch, source steps); tgt: (batch, steps); src_valid_lens: (batch,)
+    Returns:
+        Logits (batch, steps, vocab_size): row i scores the token that follows tgt[:, i].
+    Source: Vaswani et al. 2017, section 3; chapter 7.
+    """
+
+    def __init__(self, encoder, decoder):
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+
+    def forward(self, src, tgt, src_valid_lens):
+        memory = self.encoder(src, src_valid_lens)
+        memory_mask = padding_mask(src_valid_lens, src.shape[1])
+        logits, _ = self.decoder(tgt, memory, memory_mask)
+        return logits

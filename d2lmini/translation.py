@@ -1,0 +1,188 @@
+"""From a trained net to translations, and from translations to a score."""
+
+import math
+import warnings
+from collections import Counter
+from typing import NamedTuple
+
+import torch
+
+from d2lmini.data import encode, tokenize
+from d2lmini.masks import padding_mask
+
+
+class AttentionWeights(NamedTuple):
+    """Weights of one sentence's forward pass, each (layers, heads, queries, keys)."""
+
+    encoder: torch.Tensor
+    decoder: torch.Tensor
+    cross: torch.Tensor
+
+
+class Hypothesis(NamedTuple):
+    """A translation in the making: its token ids, <bos> first, and their log-probability."""
+
+    tokens: list
+    log_prob: float
+
+
+def encode_source(src_sentence, src_vocab, num_steps, device):
+    """One sentence as a batch: ids (1, num_steps) and valid_lens (1,).
+
+    Raises:
+        ValueError: the sentence is empty.
+    Warns:
+        A word is not in the vocabulary.
+    """
+    tokens = tokenize(src_sentence)
+    if not tokens:
+        raise ValueError(f"src_sentence ({src_sentence!r}) must contain at least one word")
+    unknown = [token for token in tokens if token not in src_vocab]
+    if unknown:
+        warnings.warn(f"not in the vocabulary, read as <unk>: {unknown}", stacklevel=3)
+    src, valid_lens = encode([tokens], src_vocab, num_steps)
+    return src.to(device), valid_lens.to(device)
+
+
+@torch.no_grad()
+def greedy_search(net, src, src_valid_lens, bos, eos, num_steps):
+    """Take the most probable token at each step, until <eos> or num_steps tokens.
+
+    Shapes:
+        src: (1, source steps)
+        src_valid_lens: (1,)
+    Returns:
+        A Hypothesis.
+    Source: chapter 8.
+    """
+    memory = net.encoder(src, src_valid_lens)  # (1, source steps, num_hiddens)
+    memory_mask = padding_mask(src_valid_lens, src.shape[1])
+    tokens, total, caches = [bos], 0.0, None
+    while len(tokens) <= num_steps and tokens[-1] != eos:
+        last = torch.tensor([tokens[-1:]], device=src.device)  # (1, 1)
+        logits, caches = net.decoder(last, memory, memory_mask, caches)
+        log_probs = logits[0, -1].log_softmax(dim=-1)  # (vocab_size,)
+        tokens.append(log_probs.argmax().item())
+        total += log_probs.max().item()
+    return Hypothesis(tokens, total)
+
+
+@torch.no_grad()
+def beam_search(net, src, src_valid_lens, bos, eos, num_steps, beam_size):
+    """Keep the beam_size most probable hypotheses at each step.
+
+    Shapes: as greedy_search.
+    Returns:
+        At most beam_size hypotheses, the best first, ranked by log-probability per token.
+    Raises:
+        ValueError: beam_size is less than 1.
+    Source: Sutskever et al. 2014, section 3.2; chapter 8.
+    """
+    if beam_size < 1:
+        raise ValueError(f"beam_size ({beam_size}) must be at least 1")
+    memory = net.encoder(src, src_valid_lens)  # (1, source steps, num_hiddens)
+    memory_mask = padding_mask(src_valid_lens, src.shape[1])
+    growing, ended = [Hypothesis([bos], 0.0)], []
+    for _ in range(num_steps):
+        tokens = torch.tensor([h.tokens for h in growing], device=src.device)  # (beams, steps)
+        logits, _ = net.decoder(tokens, memory.expand(len(growing), -1, -1), memory_mask)
+        log_probs = logits[:, -1].log_softmax(dim=-1).double()  # (beams, vocab_size)
+        totals = log_probs + log_probs.new_tensor([[h.log_prob] for h in growing])
+        best = totals.flatten().topk(min(beam_size, totals.numel()))
+        extended = []
+        for log_prob, index in zip(best.values.tolist(), best.indices.tolist(), strict=True):
+            parent, token = divmod(index, totals.shape[1])
+            extended.append(Hypothesis([*growing[parent].tokens, token], log_prob))
+        ended += [h for h in extended if h.tokens[-1] == eos]
+        growing = [h for h in extended if h.tokens[-1] != eos]
+        if not growing or len(ended) >= beam_size:
+            break
+    ranked = sorted(ended + growing, key=lambda h: h.log_prob / (len(h.tokens) - 1), reverse=True)
+    return ranked[:beam_size]
+
+
+def predict_seq2seq(net, src_sentence, src_vocab, tgt_vocab, num_steps, device, beam_size=None):
+    """Translate one sentence.
+
+    Args:
+        num_steps: length to which the source is cut or padded, and the most tokens to produce.
+        beam_size: None = greedy search.
+    Returns:
+        The translation, a string, and the AttentionWeights of one forward pass in eval mode
+        over the source and the translation: queries and keys of the decoder are <bos> and all
+        tokens but the last, those of the source are num_steps, padding included.
+    Raises:
+        ValueError: the sentence is empty.
+    Warns:
+        A word is not in the vocabulary.
+    Source: chapter 8.
+    """
+    src, src_valid_lens = encode_source(src_sentence, src_vocab, num_steps, device)
+    net.to(device).eval()
+    search = (net, src, src_valid_lens, tgt_vocab.bos, tgt_vocab.eos, num_steps)
+    best = greedy_search(*search) if beam_size is None else beam_search(*search, beam_size)[0]
+    with torch.no_grad():
+        net(src, torch.tensor([best.tokens[:-1]], device=src.device), src_valid_lens)
+    weights = (net.encoder.attention_weights, *net.decoder.attention_weights)
+    weights = AttentionWeights(*(w[:, 0] for w in weights))  # the batch has one sentence
+    words = [token for token in best.tokens[1:] if token != tgt_vocab.eos]
+    return " ".join(tgt_vocab.to_tokens(words)), weights
+
+
+def ngrams(tokens, n):
+    """Counts of the runs of n tokens."""
+    return Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
+
+
+def bleu(pred_seq, label_seq, k):
+    """BLEU of one sentence, n-grams up to k, longer ones weighted more: p_n^(1 / 2^n).
+
+    Args:
+        pred_seq, label_seq: tokens separated by spaces.
+        k: longest n-gram; a prediction shorter than k is judged by those that it has.
+    Returns:
+        Between 0 and 1; 0 for an empty prediction.
+    Raises:
+        ValueError: k is less than 1, or label_seq is empty.
+    Source: Papineni et al. 2002, with the weights of source chapter S1; chapter 8.
+    """
+    pred, label = pred_seq.split(), label_seq.split()
+    if k < 1:
+        raise ValueError(f"k ({k}) must be at least 1")
+    if not label:
+        raise ValueError(f"label_seq ({label_seq!r}) must contain at least one token")
+    if not pred:
+        return 0.0
+    score = math.exp(min(0, 1 - len(label) / len(pred)))
+    for n in range(1, min(k, len(pred)) + 1):
+        matches = (ngrams(pred, n) & ngrams(label, n)).total()
+        score *= (matches / (len(pred) - n + 1)) ** (0.5**n)
+    return score
+
+
+def corpus_bleu(predictions, references, k=4):
+    """BLEU of a corpus: n-gram matches are added over all sentences before dividing.
+
+    Args:
+        predictions, references: strings, tokens separated by spaces, one reference each.
+        k: longest n-gram.
+    Returns:
+        Between 0 and 100; no smoothing, so 0 where some n-gram size has no match.
+    Raises:
+        ValueError: the two lists differ in length.
+    Source: Papineni et al. 2002, section 2.3; chapter 8.
+    """
+    if len(predictions) != len(references):
+        raise ValueError(
+            f"predictions ({len(predictions)}) and references ({len(references)}) must be as many"
+        )
+    pairs = [(p.split(), r.split()) for p, r in zip(predictions, references, strict=True)]
+    log_precision = 0.0
+    for n in range(1, k + 1):
+        matches = sum((ngrams(p, n) & ngrams(r, n)).total() for p, r in pairs)
+        possible = sum(ngrams(p, n).total() for p, _ in pairs)
+        if matches == 0:
+            return 0.0
+        log_precision += math.log(matches / possible) / k
+    num_pred, num_ref = (sum(len(side) for side in sides) for sides in zip(*pairs, strict=True))
+    return 100 * math.exp(min(0, 1 - num_ref / num_pred) + log_precision)

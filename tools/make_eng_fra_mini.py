@@ -1,0 +1,464 @@
+"""The grammar that wrote eng-fra-mini: short English sentences with one French translation each.
+
+`python tools/make_eng_fra_mini.py` writes the three splits again, byte for byte.
+
+Conventions, so that a sentence has one translation: the speaker is a man, "you" is one friend
+(tu), "we" and "they" are men (nous, ils).
+"""
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+# Forms of a verb are listed for je, tu, il or elle, nous, ils.
+JE, TU, IL, NOUS, ILS = range(5)
+ETRE = ["suis", "es", "est", "sommes", "sont"]
+ETAIT = ["étais", "étais", "était", "étions", "étaient"]
+AVOIR = ["ai", "as", "a", "avons", "ont"]
+WAS = ["was", "were", "was", "were", "were"]
+HAVE = ["have", "have", "has", "have", "have"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    english: str
+    be: str  # "i'm", "tom is"
+    not_be: str  # "i'm not", "tom isn't"
+    french: str
+    person: int
+    gender: str  # "m" or "f"
+    disjunctive: str  # chez moi
+
+    @property
+    def is_pronoun(self):
+        return self.french in ("je", "tu", "il", "elle", "nous", "ils")
+
+    def agree(self, masculine, feminine, plural=None):
+        """The form of an adjective or participle for this subject."""
+        if self.person in (NOUS, ILS):
+            return plural or masculine + "s"
+        return feminine if self.gender == "f" else masculine
+
+
+SUBJECTS = [
+    Subject("i", "i'm", "i'm not", "je", JE, "m", "moi"),
+    Subject("you", "you're", "you're not", "tu", TU, "m", "toi"),
+    Subject("he", "he's", "he's not", "il", IL, "m", "lui"),
+    Subject("she", "she's", "she's not", "elle", IL, "f", "elle"),
+    Subject("we", "we're", "we're not", "nous", NOUS, "m", "nous"),
+    Subject("they", "they're", "they're not", "ils", ILS, "m", "eux"),
+    Subject("tom", "tom is", "tom isn't", "tom", IL, "m", "lui"),
+    Subject("mary", "mary is", "mary isn't", "marie", IL, "f", "elle"),
+]
+PERSONS = [s for s in SUBJECTS if s.is_pronoun]
+
+# English, masculine, feminine, masculine plural.
+ADJECTIVES = [
+    ("calm", "calme", "calme", "calmes"),
+    ("sad", "triste", "triste", "tristes"),
+    ("rich", "riche", "riche", "riches"),
+    ("sick", "malade", "malade", "malades"),
+    ("young", "jeune", "jeune", "jeunes"),
+    ("happy", "heureux", "heureuse", "heureux"),
+    ("lazy", "paresseux", "paresseuse", "paresseux"),
+    ("strong", "fort", "forte", "forts"),
+    ("tall", "grand", "grande", "grands"),
+    ("tired", "fatigué", "fatiguée", "fatigués"),
+    ("busy", "occupé", "occupée", "occupés"),
+    ("ready", "prêt", "prête", "prêts"),
+    ("alone", "seul", "seule", "seuls"),
+    ("kind", "gentil", "gentille", "gentils"),
+]
+STATES = [  # to be in English, to have in French
+    ("hungry", "faim"),
+    ("thirsty", "soif"),
+    ("cold", "froid"),
+    ("right", "raison"),
+    ("wrong", "tort"),
+    ("afraid", "peur"),
+]
+PLACES = [
+    ("here", "ici"),
+    ("outside", "dehors"),
+    ("late", "en retard"),
+    ("in bed", "au lit"),
+    ("at work", "au travail"),
+    ("at school", "à l’école"),
+    ("in paris", "à paris"),
+    ("in the car", "dans la voiture"),
+    ("in the house", "dans la maison"),
+]
+WITH = [
+    ("me", "moi"),
+    ("you", "toi"),
+    ("him", "lui"),
+    ("her", "elle"),
+    ("us", "nous"),
+    ("them", "eux"),
+]
+DESTINATIONS = [("to bed", "au lit"), ("to work", "au travail"), ("to school", "à l’école"),
+                ("to paris", "à paris"), ("outside", "dehors")]  # fmt: skip
+# English, third person, past; present, infinitive, participle; auxiliary.
+VERBS = [
+    ("run", "runs", "ran", "cours cours court courons courent", "courir", "couru"),
+    ("sleep", "sleeps", "slept", "dors dors dort dormons dorment", "dormir", "dormi"),
+    ("laugh", "laughs", "laughed", "ris ris rit rions rient", "rire", "ri"),
+    ("wait", "waits", "waited", "attends attends attend attendons attendent",
+     "attendre", "attendu"),
+    ("work", "works", "worked", "travaille travailles travaille travaillons travaillent",
+     "travailler", "travaillé"),
+    ("sing", "sings", "sang", "chante chantes chante chantons chantent", "chanter", "chanté"),
+    ("dance", "dances", "danced", "danse danses danse dansons dansent", "danser", "dansé"),
+    ("swim", "swims", "swam", "nage nages nage nageons nagent", "nager", "nagé"),
+    ("listen", "listens", "listened", "écoute écoutes écoute écoutons écoutent",
+     "écouter", "écouté"),
+    ("win", "wins", "won", "gagne gagnes gagne gagnons gagnent", "gagner", "gagné"),
+    ("lose", "loses", "lost", "perds perds perd perdons perdent", "perdre", "perdu"),
+    ("pay", "pays", "paid", "paie paies paie payons paient", "payer", "payé"),
+]  # fmt: skip
+# English, past, participle; these take être, and the participle agrees.
+MOVES = [
+    ("leave", "left", "parti"),
+    ("fall", "fell", "tombé"),
+    ("arrive", "arrived", "arrivé"),
+    ("stay", "stayed", "resté"),
+    ("come", "came", "venu"),
+]
+# English, third person, past; present, participle; each takes an object.
+TRANSITIVE = [
+    ("see", "sees", "saw", "vois vois voit voyons voient", "vu"),
+    ("find", "finds", "found", "trouve trouves trouve trouvons trouvent", "trouvé"),
+    ("buy", "buys", "bought", "achète achètes achète achetons achètent", "acheté"),
+    ("sell", "sells", "sold", "vends vends vend vendons vendent", "vendu"),
+    ("draw", "draws", "drew", "dessine dessines dessine dessinons dessinent", "dessiné"),
+    ("lose", "loses", "lost", "perds perds perd perdons perdent", "perdu"),
+    ("want", "wants", "wanted", "veux veux veut voulons veulent", "voulu"),
+]
+# English, third person; present; the object may be a person.
+FEELINGS = [
+    ("see", "sees", "vois vois voit voyons voient"),
+    ("love", "loves", "aime aimes aime aimons aiment"),
+    ("know", "knows", "connais connais connaît connaissons connaissent"),
+    ("chase", "chases", "poursuis poursuis poursuit poursuivons poursuivent"),
+    ("help", "helps", "aide aides aide aidons aident"),
+]
+MODALS = [
+    ("can", "can", "peux peux peut pouvons peuvent"),
+    ("must", "must", "dois dois doit devons doivent"),
+    ("want to", "wants to", "veux veux veut voulons veulent"),
+]
+NOUNS = [
+    ("dog", "chien", "m"),
+    ("cat", "chat", "m"),
+    ("book", "livre", "m"),
+    ("hat", "chapeau", "m"),
+    ("boat", "bateau", "m"),
+    ("horse", "cheval", "m"),
+    ("bird", "oiseau", "m"),
+    ("tree", "arbre", "m"),
+    ("car", "voiture", "f"),
+    ("house", "maison", "f"),
+    ("key", "clé", "f"),
+    ("letter", "lettre", "f"),
+    ("flower", "fleur", "f"),
+    ("shirt", "chemise", "f"),
+]
+DETERMINERS = [  # English, masculine, feminine
+    ("the", "le", "la"),
+    ("a", "un", "une"),
+    ("my", "mon", "ma"),
+    ("your", "ton", "ta"),
+    ("his", "son", "sa"),
+    ("her", "son", "sa"),
+    ("our", "notre", "notre"),
+]
+BEFORE = [  # English, masculine, masculine before a vowel, feminine; stands before its noun
+    ("big", "grand", "grand", "grande"),
+    ("small", "petit", "petit", "petite"),
+    ("old", "vieux", "vieil", "vieille"),
+    ("beautiful", "beau", "bel", "belle"),
+]
+AFTER = [("black", "noir", "noire"), ("white", "blanc", "blanche"), ("red", "rouge", "rouge"),
+         ("green", "vert", "verte")]  # fmt: skip
+OBJECT_PRONOUNS = [
+    ("me", "me", JE),
+    ("you", "te", TU),
+    ("him", "le", IL),
+    ("her", "la", IL),
+    ("us", "nous", NOUS),
+    ("them", "les", ILS),
+]
+S1_SENTENCES = [
+    ("go .", "va !"),
+    ("i lost .", "j’ai perdu ."),
+    ("he's calm .", "il est calme ."),
+    ("i'm home .", "je suis chez moi ."),
+]
+VOWELS = "aeiouéèêàâîôh"  # each h of this lexicon is mute
+
+
+def french(*parts):
+    """Join words and elide: je ai -> j’ai, le arbre -> l’arbre."""
+    words = " ".join(parts).split()
+    for i in range(len(words) - 1):
+        if words[i] in ("je", "ne", "le", "la", "de", "me", "te") and words[i + 1][0] in VOWELS:
+            words[i] = words[i][:-1] + "’"
+    return " ".join(words).replace("’ ", "’")
+
+
+def noun_phrases():
+    """(english, french, indefinite french after a negation or None)."""
+    for (det, det_m, det_f), (noun, nom, gender) in product(DETERMINERS, NOUNS):
+        le = det_m if gender == "m" else det_f
+        yield f"{det} {noun}", french(le, nom), french("de", nom) if det == "a" else None
+        for adj, masculine, before_vowel, feminine in BEFORE:
+            form = feminine if gender == "f" else masculine
+            if gender == "m" and nom[0] in VOWELS:
+                form = before_vowel
+            de = french("de", form, nom) if det == "a" else None
+            yield f"{det} {adj} {noun}", french(le, form, nom), de
+        for adj, masculine, feminine in AFTER:
+            form = feminine if gender == "f" else masculine
+            de = french("de", nom, form) if det == "a" else None
+            yield f"{det} {adj} {noun}", french(le, nom, form), de
+
+
+def inverted(forms, subject):
+    """Verb and pronoun turned for a question: es-tu, a-t-elle; tom est-il."""
+    verb = forms[subject.person]
+    pronoun = subject.french if subject.is_pronoun else {"m": "il", "f": "elle"}[subject.gender]
+    joint = "-t-" if verb[-1] in "ae" else "-"
+    turned = f"{verb}{joint}{pronoun}"
+    return turned if subject.is_pronoun else f"{subject.french} {turned}"
+
+
+def question_be(subject, past=False):
+    """English: is he, were they."""
+    be = WAS[subject.person] if past else ["am", "are", "is", "are", "are"][subject.person]
+    return f"{be} {subject.english}"
+
+
+def being():
+    """i'm calm, she wasn't calm, are you calm ?"""
+    for s, (adj, m, f, plural) in product(SUBJECTS, ADJECTIVES):
+        form, sum_, was = s.agree(m, f, plural), ETRE[s.person], ETAIT[s.person]
+        yield f"{s.be} {adj} .", french(s.french, sum_, form, ".")
+        yield f"{s.be} very {adj} .", french(s.french, sum_, "très", form, ".")
+        yield f"{s.not_be} {adj} .", french(s.french, "ne", sum_, "pas", form, ".")
+        yield f"{s.english} {WAS[s.person]} {adj} .", french(s.french, was, form, ".")
+        if s.person != JE:
+            yield f"{question_be(s)} {adj} ?", f"{inverted(ETRE, s)} {form} ?"
+            yield f"{question_be(s, past=True)} {adj} ?", f"{inverted(ETAIT, s)} {form} ?"
+        if s.person == TU:
+            yield f"why are you {adj} ?", f"pourquoi es-tu {form} ?"
+            yield f"be {adj} .", f"sois {form} !"
+            yield f"don't be {adj} .", f"ne sois pas {form} !"
+
+
+def having():
+    """i'm hungry: English is, French has."""
+    for s, (state, noun) in product(SUBJECTS, STATES):
+        have = AVOIR[s.person]
+        yield f"{s.be} {state} .", french(s.french, have, noun, ".")
+        yield f"{s.not_be} {state} .", french(s.french, "ne", have, "pas", noun, ".")
+        if s.person != JE:
+            yield f"{question_be(s)} {state} ?", f"{inverted(AVOIR, s)} {noun} ?"
+
+
+def places():
+    """she's in bed, where is tom ?"""
+    for s in SUBJECTS:
+        for place, lieu in [*PLACES, ("home", f"chez {s.disjunctive}")]:
+            yield f"{s.be} {place} .", french(s.french, ETRE[s.person], lieu, ".")
+            yield f"{s.not_be} {place} .", french(s.french, "ne", ETRE[s.person], "pas", lieu, ".")
+            if s.person != JE:
+                yield f"{question_be(s)} {place} ?", f"{inverted(ETRE, s)} {lieu} ?"
+        for them, eux in WITH:
+            if s.disjunctive != eux:
+                yield f"{s.be} with {them} .", french(s.french, ETRE[s.person], "avec", eux, ".")
+        if s.is_pronoun and s.person != JE:
+            yield f"where {question_be(s)} ?", f"où {inverted(ETRE, s)} ?"
+        elif not s.is_pronoun:
+            yield f"where is {s.english} ?", f"où est {s.french} ?"
+
+
+def going():
+    """he goes to bed, don't go to school"""
+    for s, (place, lieu) in product(SUBJECTS, DESTINATIONS):
+        verb, va = ("goes" if s.person == IL else "go"), ["vais", "vas", "va", "allons", "vont"]
+        do = "doesn't" if s.person == IL else "don't"
+        yield f"{s.english} {verb} {place} .", french(s.french, va[s.person], lieu, ".")
+        yield (
+            f"{s.english} {do} go {place} .",
+            french(s.french, "ne", va[s.person], "pas", lieu, "."),
+        )
+    for place, lieu in [("", ""), *DESTINATIONS]:
+        yield " ".join(f"go {place} .".split()), french("va", lieu, "!")
+        yield " ".join(f"don't go {place} .".split()), french("ne va pas", lieu, "!")
+        yield (
+            " ".join(f"let's go {place} .".split()),
+            french("allons-y" if not lieu else "allons", lieu, "!"),
+        )
+
+
+def acting():
+    """he runs, we don't sing, did you sleep ?, sing !"""
+    for s, (base, third, past, forms, _, participle) in product(SUBJECTS, VERBS):
+        verb, present = (third if s.person == IL else base), forms.split()[s.person]
+        do = "doesn't" if s.person == IL else "don't"
+        have = AVOIR[s.person]
+        yield f"{s.english} {verb} .", french(s.french, present, ".")
+        yield f"{s.english} {do} {base} .", french(s.french, "ne", present, "pas .")
+        yield f"{s.english} {past} .", french(s.french, have, participle, ".")
+        yield f"{s.english} didn't {base} .", french(s.french, "ne", have, "pas", participle, ".")
+        yield f"did {s.english} {base} ?", f"{inverted(AVOIR, s)} {participle} ?"
+    for base, _, past, forms, _, participle in VERBS:
+        je, _, il, nous, _ = forms.split()
+        imperative = il if base in ("work", "sing", "dance", "swim", "listen", "win", "pay") else je
+        yield f"{base} .", f"{imperative} !"
+        yield f"don't {base} .", french("ne", imperative, "pas !")
+        yield f"let's {base} .", f"{nous} !"
+        yield f"who {past} ?", f"qui a {participle} ?"
+
+
+def moving():
+    """she left: the participle agrees with the subject."""
+    for s, (base, past, participle) in product(SUBJECTS, MOVES):
+        form = s.agree(participle, participle + "e")
+        yield f"{s.english} {past} .", french(s.french, ETRE[s.person], form, ".")
+        no = french(s.french, "ne", ETRE[s.person], "pas", form, ".")
+        yield f"{s.english} didn't {base} .", no
+        yield f"did {s.english} {base} ?", f"{inverted(ETRE, s)} {form} ?"
+    for _, past, participle in MOVES:
+        yield f"who {past} ?", f"qui est {participle} ?"
+
+
+def modal():
+    """i can swim, he can't dance, they want to sleep."""
+    for s, (base, third, forms), verb in product(SUBJECTS, MODALS, VERBS):
+        can, peut, infinitive = third if s.person == IL else base, forms.split()[s.person], verb[4]
+        yield f"{s.english} {can} {verb[0]} .", french(s.french, peut, infinitive, ".")
+        if base == "can":
+            no = french(s.french, "ne", peut, "pas", infinitive, ".")
+            yield f"{s.english} can't {verb[0]} .", no
+
+
+def objects():
+    """i lost my key, he doesn't have a dog."""
+    for s, phrase, verb in product(SUBJECTS, noun_phrases(), TRANSITIVE):
+        (base, third, past, forms, participle), (np, gn, negated) = verb, phrase
+        verb, present = (third if s.person == IL else base), forms.split()[s.person]
+        yield f"{s.english} {verb} {np} .", french(s.french, present, gn, ".")
+        if base != "want":
+            have = AVOIR[s.person]
+            yield f"{s.english} {past} {np} .", french(s.french, have, participle, gn, ".")
+            no = french(s.french, "ne", have, "pas", participle, negated or gn, ".")
+            yield f"{s.english} didn't {base} {np} .", no
+    for s, (np, gn, negated) in product(SUBJECTS, noun_phrases()):
+        have, do = AVOIR[s.person], "doesn't" if s.person == IL else "don't"
+        yield f"{s.english} {HAVE[s.person]} {np} .", french(s.french, have, gn, ".")
+        no = french(s.french, "ne", have, "pas", negated or gn, ".")
+        yield f"{s.english} {do} have {np} .", no
+
+
+def phrases():
+    """where is my key ?, the red car is old."""
+    for np, gn, negated in noun_phrases():
+        if negated is None:
+            yield f"where is {np} ?", f"où est {gn} ?"
+            yield f"{np} is here .", f"{gn} est ici ."
+
+
+def pronouns():
+    """she loves me: French puts the object before the verb."""
+    for s, (base, third, forms), (him, le, person) in product(SUBJECTS, FEELINGS, OBJECT_PRONOUNS):
+        if {s.person, person} in ({JE}, {TU}, {NOUS}, {JE, NOUS}):
+            continue  # "i love me", "we love me"
+        verb, present = (third if s.person == IL else base), forms.split()[s.person]
+        do = "doesn't" if s.person == IL else "don't"
+        yield f"{s.english} {verb} {him} .", french(s.french, le, present, ".")
+        yield f"{s.english} {do} {base} {him} .", french(s.french, "ne", le, present, "pas .")
+    for s, (base, third, forms) in product(SUBJECTS, FEELINGS):
+        for name, nom in [("tom", "tom"), ("mary", "marie"), ("jerry", "jerry")]:
+            if s.english != name:
+                verb, present = (third if s.person == IL else base), forms.split()[s.person]
+                yield f"{s.english} {verb} {name} .", french(s.french, present, nom, ".")
+
+
+# How many sentences of each construction the corpus holds.
+CONSTRUCTIONS = [
+    (being, 400),
+    (having, 110),
+    (places, 200),
+    (going, 90),
+    (acting, 360),
+    (moving, 110),
+    (modal, 150),
+    (objects, 520),
+    (phrases, 60),
+    (pronouns, 280),
+]
+SPLITS = {"train": 1800, "val": 200, "test": 200}
+
+
+def typeset(sentence, space):
+    """A tokenised sentence as it is printed: a capital, and punctuation in its place."""
+    capital = ("tom", "mary", "marie", "jerry", "paris", "i", "i'm")
+    words = sentence.split(" ")
+    sentence = " ".join(word.capitalize() if word in capital else word for word in words)
+    for mark, gap in ((" .", ""), (" !", space), (" ?", space)):
+        sentence = sentence.replace(mark, gap + mark[1])
+    return sentence[0].upper() + sentence[1:].replace("'", "’")
+
+
+def corpus(seed=0):
+    """The three splits; a sentence of one side is in one split only.
+
+    Returns:
+        A dict: split -> list of (english, french), tokenised. Each word of the held-out splits
+        stands at least three times in train.
+    """
+    rng = random.Random(seed)
+    pool = {}
+    for construction, size in CONSTRUCTIONS:
+        pairs = sorted(set(construction()))
+        for english, translation in rng.sample(pairs, min(size, len(pairs))):
+            pool.setdefault(english, translation)
+    pairs = [pair for pair in pool.items() if pair not in S1_SENTENCES]
+    rng.shuffle(pairs)
+    words = Counter(word for pair in pairs for side in pair for word in side.split())
+    seen_french = Counter(translation for _, translation in pairs)
+    splits = {"train": [], "val": [], "test": []}
+    for pair in pairs:
+        movable = seen_french[pair[1]] == 1 and pair[1] not in dict(S1_SENTENCES).values()
+        rare = min(words[word] for side in pair for word in side.split()) <= 3
+        split = next((s for s in ("test", "val") if len(splits[s]) < SPLITS[s]), "train")
+        if split != "train" and movable and not rare:
+            words.subtract(word for side in pair for word in side.split())
+            splits[split].append(pair)
+        else:
+            splits["train"].append(pair)
+    splits["train"] = S1_SENTENCES + splits["train"][: SPLITS["train"] - len(S1_SENTENCES)]
+    return splits
+
+
+def files():
+    """The text of each split's file: english<TAB>french lines."""
+    nnbsp = "\u202f"  # French sets a narrow no-break space before ! and ?
+    return {
+        split: "".join(f"{typeset(e, '')}\t{typeset(f, nnbsp)}\n" for e, f in pairs)
+        for split, pairs in corpus().items()
+    }
+
+
+def main():
+    """Write the splits into the package."""
+    folder = Path(__file__).parents[1] / "d2lmini" / "corpora" / "eng-fra-mini"
+    for split, text in files().items():
+        (folder / f"{split}.tsv").write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main()
