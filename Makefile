@@ -1,0 +1,43 @@
+# `make book` and `make test` need Python >= 3.11 and nothing else; PYTHON chooses which.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CODE := $(shell find d2lmini -name '*.py' -o -name '*.tsv')
+
+.PHONY: book serve test bench clean
+
+book: $(VENV)/installed _build/code-unchanged
+	$(BIN)/jupyter-book build -W -n --keep-going .
+	@echo "Open $(CURDIR)/_build/html/index.html, or run 'make serve'."
+
+serve: book
+	$(BIN)/python -m http.server --directory _build/html --bind 127.0.0.1 8000
+
+# One command a line: the first that fails ends the run.
+test: $(VENV)/installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/codespell
+	$(BIN)/pytest tests -n 2
+	# --nbval-lax: notebooks carry no stored outputs, so a cell passes if it runs.
+	OMP_NUM_THREADS=1 $(BIN)/pytest --nbval-lax --nbval-cell-timeout=300 -n 2 --dist loadscope book
+	built=$$(mktemp -d) && $(BIN)/jupyter-book build -W -n --keep-going --path-output "$$built" . \
+		&& $(BIN)/python tests/check_built_book.py "$$built/_build/html" && rm -rf "$$built"
+
+bench: $(VENV)/installed
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf _build
+
+$(VENV)/installed: requirements.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --requirement requirements.txt
+	touch $@
+
+# Jupyter Book executes a notebook again when the notebook changes. The outputs depend on the
+# package too, so a change there throws the kept outputs away.
+_build/code-unchanged: $(CODE)
+	rm -rf _build/.jupyter_cache
+	mkdir -p _build
+	touch $@
