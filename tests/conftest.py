@@ -1,0 +1,42 @@
+import os
+
+import pytest
+import torch
+from hypothesis import settings
+
+from d2lmini import EncoderDecoder, TransformerDecoder, TransformerEncoder
+
+# The same examples in each run, and no limit on time: a slow machine is no failure.
+settings.register_profile("book", deadline=None, derandomize=True, max_examples=40)
+settings.load_profile("book")
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(0)
+
+
+def tiny_net(src_size=11, tgt_size=13, dropout=0.0):
+    """An untrained translator in eval mode: d = 8, 2 heads, 2 layers."""
+    sizes = 8, 16, 2, 2, dropout
+    encoder = TransformerEncoder(src_size, *sizes)
+    decoder = TransformerDecoder(tgt_size, *sizes)
+    return EncoderDecoder(encoder, decoder).eval()
+
+
+@pytest.fixture
+def fra_eng(monkeypatch):
+    """The real corpus, where D2LMINI_DATA points at it."""
+    from d2lmini.datasets import REGISTRY, data_folder
+
+    path = data_folder() / REGISTRY["fra-eng"].member
+    if not path.exists():
+        pytest.skip(f"fra-eng is not at {path}; set D2LMINI_DATA to the folder that holds it")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def no_download(monkeypatch, request):
+    """No test reaches for the network."""
+    if "D2LMINI_DATA" not in os.environ:
+        monkeypatch.setenv("D2LMINI_DATA", str(request.getfixturevalue("tmp_path")))

@@ -1,0 +1,110 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn import functional as F
+
+from d2lmini import MultiHeadAttention, causal_mask, padding_mask, scaled_dot_product_attention
+
+
+def copy_attention(ours, theirs):
+    """Weights of our multi-head attention into PyTorch's."""
+    layers = ours.W_q, ours.W_k, ours.W_v
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([layer.weight for layer in layers]))
+        theirs.out_proj.weight.copy_(ours.W_o.weight)
+        if theirs.in_proj_bias is not None:
+            theirs.in_proj_bias.copy_(torch.cat([layer.bias for layer in layers]))
+            theirs.out_proj.bias.copy_(ours.W_o.bias)
+
+
+def test_by_hand():
+    """Scores 0 and ln 3 after scaling: weights 1/4 and 3/4."""
+    queries = torch.tensor([[[[2.0, 0.0, 0.0, 0.0]]]])  # sqrt(head_size) = 2
+    keys = torch.tensor([[[[0.0, 1, 0, 0], [torch.log(torch.tensor(3.0)), 0, 0, 0]]]])
+    values = torch.tensor([[[[4.0], [8.0]]]])
+    output, weights = scaled_dot_product_attention(queries, keys, values)
+    torch.testing.assert_close(weights, torch.tensor([[[[0.25, 0.75]]]]))
+    torch.testing.assert_close(output, torch.tensor([[[[7.0]]]]))
+
+
+@given(
+    st.integers(1, 3), st.integers(1, 3), st.integers(1, 5), st.integers(0, 4), st.integers(1, 4)
+)
+def test_equals_pytorch_function(batch, heads, num_queries, more_keys, head_size):
+    num_keys = num_queries + more_keys
+    Q = torch.randn(batch, heads, num_queries, head_size)
+    K, V = torch.randn(2, batch, heads, num_keys, head_size)
+    mask = causal_mask(num_queries, num_keys)
+    output, weights = scaled_dot_product_attention(Q, K, V, mask)
+    expected = F.scaled_dot_product_attention(Q, K, V, attn_mask=mask)
+    torch.testing.assert_close(output, expected, atol=1e-5, rtol=1e-5)
+    assert weights.shape == (batch, heads, num_queries, num_keys)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_equals_pytorch_module(bias):
+    ours = MultiHeadAttention(12, 3, 0.0, bias)
+    theirs = nn.MultiheadAttention(12, 3, bias=bias, batch_first=True)
+    copy_attention(ours, theirs)
+    queries, keys, values = torch.randn(2, 4, 12), torch.randn(2, 5, 12), torch.randn(2, 5, 12)
+    mask = padding_mask(torch.tensor([5, 2]), 5)
+    blocked = ~mask[:, 0, 0]  # there, True = may not attend
+    expected, weights = theirs(
+        queries, keys, values, key_padding_mask=blocked, average_attn_weights=False
+    )
+    output = ours(queries, keys, values, mask)
+    torch.testing.assert_close(output, expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(ours.attention_weights, weights, atol=1e-5, rtol=1e-5)
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=3))
+def test_padding_changes_nothing(lengths):
+    attention = MultiHeadAttention(8, 2, 0.0)
+    X = torch.randn(len(lengths), 5, 8)
+    mask = padding_mask(torch.tensor(lengths), 5)
+    padded = ~mask[:, 0, 0, :, None]  # (batch, steps, 1)
+    Y = torch.where(padded, torch.randn_like(X), X)
+    assert torch.equal(
+        attention(X, X, X, mask)[~padded[..., 0]], attention(Y, Y, Y, mask)[~padded[..., 0]]
+    )
+    assert (attention.attention_weights.masked_select(~mask) == 0).all()
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_future_changes_nothing(training):
+    attention = MultiHeadAttention(8, 2, 0.0).train(training)
+    X = torch.randn(2, 6, 8)
+    Y = X.clone()
+    Y[:, 4:] = torch.randn(2, 2, 8)
+    mask = causal_mask(6)
+    assert torch.equal(attention(X, X, X, mask)[:, :4], attention(Y, Y, Y, mask)[:, :4])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_gradients_are_finite_when_a_sequence_is_all_padding(dtype):
+    attention = MultiHeadAttention(8, 2, 0.0).to(dtype)
+    X = torch.randn(2, 3, 8, dtype=dtype, requires_grad=True)
+    output = attention(X, X, X, padding_mask(torch.tensor([3, 0]), 3))
+    assert (output[1] == 0).all()
+    output.sum().backward()
+    gradients = [X.grad, *(p.grad for p in attention.parameters())]
+    assert all(gradient.isfinite().all() for gradient in gradients)
+
+
+def test_dropout_acts_in_training_only_and_not_on_the_kept_weights():
+    attention = MultiHeadAttention(8, 2, 0.9)
+    X = torch.randn(2, 6, 8)
+    attention.train()
+    assert not torch.equal(attention(X, X, X), attention(X, X, X))
+    torch.testing.assert_close(attention.attention_weights.sum(-1), torch.ones(2, 2, 6))
+    attention.eval()
+    assert torch.equal(attention(X, X, X), attention(X, X, X))
+
+
+def test_heads_must_divide_the_width():
+    with pytest.raises(
+        ValueError, match=r"num_hiddens \(10\) must be divisible by num_heads \(3\)"
+    ):
+        MultiHeadAttention(10, 3, 0.0)

@@ -1,0 +1,96 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from d2lmini import causal_mask, masked_softmax, padding_mask
+
+shapes = st.tuples(*[st.integers(1, 4)] * 3, st.integers(1, 6))
+seeds = st.integers(0, 2**31)
+
+
+def random_scores_and_mask(shape, seed, spread=5.0):
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.randn(shape, generator=generator) * spread
+    return scores, torch.rand(shape, generator=generator) < 0.5
+
+
+def test_padding_mask_by_hand():
+    mask = padding_mask(torch.tensor([2, 0, 3]), 3)
+    assert mask.shape == (3, 1, 1, 3)
+    assert mask[:, 0, 0].tolist() == [[True, True, False], [False] * 3, [True] * 3]
+
+
+def test_causal_mask_by_hand():
+    assert causal_mask(2).tolist() == [[True, False], [True, True]]
+    # The queries are the last of the positions.
+    assert causal_mask(1, 3).tolist() == [[True, True, True]]
+    assert causal_mask(2, 3).tolist() == [[True, True, False], [True, True, True]]
+
+
+@given(shapes, seeds)
+def test_masked_weights_are_exactly_zero_and_rows_sum_to_one(shape, seed):
+    scores, mask = random_scores_and_mask(shape, seed)
+    weights = masked_softmax(scores, mask)
+    assert (weights[~mask] == 0).all()
+    torch.testing.assert_close(weights.sum(-1), mask.any(-1).float())
+
+
+@given(shapes, seeds)
+def test_masked_scores_do_not_matter(shape, seed):
+    scores, mask = random_scores_and_mask(shape, seed)
+    other = torch.where(mask, scores, torch.full_like(scores, 1e30))
+    assert torch.equal(masked_softmax(scores, mask), masked_softmax(other, mask))
+
+
+@given(shapes, seeds)
+def test_arguments_are_not_changed(shape, seed):
+    scores, mask = random_scores_and_mask(shape, seed)
+    before = scores.clone(), mask.clone()
+    masked_softmax(scores, mask)
+    assert torch.equal(scores, before[0]) and torch.equal(mask, before[1])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_a_row_with_nothing_to_attend_to_gives_zeros_and_finite_gradients(dtype):
+    scores = torch.randn(1, 1, 3, 4).to(dtype).requires_grad_()
+    mask = torch.tensor([[True] * 4, [False] * 4, [False, True, False, False]])
+    weights = masked_softmax(scores, mask)
+    assert (weights[..., 1, :] == 0).all()
+    (weights * torch.arange(4)).sum().backward()
+    assert scores.grad.isfinite().all()
+    assert (scores.grad[..., 1, :] == 0).all()
+    assert (scores.grad[..., 0, :] != 0).any()
+
+
+def test_large_scores_in_half_precision():
+    scores = torch.tensor([60000.0, -60000.0, 0.0], dtype=torch.float16)
+    mask = torch.tensor([False, True, True])
+    assert masked_softmax(scores, mask).tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "mask", [torch.ones(2, 3), torch.ones(2, 3, dtype=torch.long), [[True] * 3]]
+)
+def test_a_mask_must_be_boolean(mask):
+    with pytest.raises(TypeError, match="mask must be a boolean tensor, True = may attend; got"):
+        masked_softmax(torch.zeros(2, 3), mask)
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (2, 2, 3), (4,)])
+def test_a_mask_must_broadcast_to_the_scores(shape):
+    mask = torch.ones(shape, dtype=torch.bool)
+    with pytest.raises(ValueError, match=r"does not broadcast .*\(2, 3\)") as error:
+        masked_softmax(torch.zeros(2, 3), mask)
+    assert str(shape) in str(error.value)
+
+
+def test_wrong_lengths():
+    with pytest.raises(ValueError, match=r"valid_lens \(\[4\]\) must lie between 0 and num_steps"):
+        padding_mask(torch.tensor([4]), 3)
+    with pytest.raises(ValueError, match=r"must have shape \(batch,\), got \(1, 1\)"):
+        padding_mask(torch.tensor([[2]]), 3)
+    with pytest.raises(TypeError, match="valid_lens must hold integers, got torch.float32"):
+        padding_mask(torch.tensor([2.0]), 3)
+    with pytest.raises(ValueError, match=r"num_keys \(2\) must be at least num_queries \(3\)"):
+        causal_mask(3, 2)

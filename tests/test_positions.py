@@ -1,0 +1,51 @@
+import math
+
+import pytest
+import torch
+
+from d2lmini import LearnedPositionalEncoding, PositionalEncoding, sinusoidal_table
+
+BOTH = [PositionalEncoding, LearnedPositionalEncoding]
+
+
+def test_table_by_hand():
+    table = sinusoidal_table(3, 4)
+    for i in range(3):
+        slow = i / 10000**0.5
+        expected = [math.sin(i), math.cos(i), math.sin(slow), math.cos(slow)]
+        assert table[i].tolist() == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_table_moves_with_the_module_and_is_not_trained():
+    encoding = PositionalEncoding(4, 0.0)
+    assert list(encoding.parameters()) == []
+    assert encoding.to("meta").P.device.type == "meta"
+    assert encoding.state_dict() == {}  # computed anew, not stored
+
+
+@pytest.mark.parametrize("Encoding", BOTH)
+def test_start_continues_a_sequence(Encoding):
+    encoding = Encoding(4, 0.0, max_len=9)
+    X = torch.randn(2, 5, 4)
+    both = torch.cat([encoding(X[:, :3]), encoding(X[:, 3:], start=3)], dim=1)
+    assert torch.equal(both, encoding(X))
+
+
+@pytest.mark.parametrize("Encoding", BOTH)
+def test_too_long(Encoding):
+    encoding = Encoding(4, 0.0, max_len=3)
+    message = r"sequence length \(4\) must be at most max_len \(3\)"
+    with pytest.raises(ValueError, match=message):
+        encoding(torch.zeros(1, 4, 4))
+    with pytest.raises(ValueError, match=message):
+        encoding(torch.zeros(1, 1, 4), start=3)
+
+
+def test_odd_width():
+    with pytest.raises(ValueError, match=r"num_hiddens \(5\) must be even"):
+        PositionalEncoding(5, 0.0)
+    assert LearnedPositionalEncoding(5, 0.0)(torch.zeros(1, 2, 5)).shape == (1, 2, 5)
+
+
+def test_learned_positions_are_trained():
+    assert [p.shape for p in LearnedPositionalEncoding(4, 0.0, 7).parameters()] == [(7, 4)]

@@ -1,0 +1,158 @@
+import pytest
+import torch
+from conftest import tiny_net
+from hypothesis import given
+from hypothesis import strategies as st
+from test_attention import copy_attention
+from torch import nn
+
+from d2lmini import (
+    DecoderBlock,
+    EncoderBlock,
+    EncoderDecoder,
+    EncoderStack,
+    LearnedPositionalEncoding,
+    TransformerDecoder,
+    TransformerEncoder,
+    causal_mask,
+    padding_mask,
+)
+
+CLOSE = {"atol": 1e-5, "rtol": 1e-5}
+lengths = st.lists(st.integers(1, 6), min_size=1, max_size=3)
+
+
+def copy_ffn_and_norms(ours, theirs):
+    norms = [m for m in ours.children() if hasattr(m, "norm")]
+    pairs = [(ours.ffn.dense1, theirs.linear1), (ours.ffn.dense2, theirs.linear2)]
+    pairs += [(m.norm, getattr(theirs, f"norm{i}")) for i, m in enumerate(norms, start=1)]
+    with torch.no_grad():
+        for ours_, theirs_ in pairs:
+            # Weights of a norm start as ones: other numbers show that each goes to its place.
+            ours_.weight.copy_(torch.randn_like(ours_.weight))
+            theirs_.weight.copy_(ours_.weight)
+            theirs_.bias.copy_(ours_.bias)
+
+
+def test_encoder_block_equals_pytorch():
+    ours = EncoderBlock(8, 16, 2, 0.0, use_bias=True)
+    theirs = nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True)
+    copy_attention(ours.attention, theirs.self_attn)
+    copy_ffn_and_norms(ours, theirs)
+    X, mask = torch.randn(2, 5, 8), padding_mask(torch.tensor([5, 3]), 5)
+    expected = theirs(X, src_key_padding_mask=~mask[:, 0, 0])
+    torch.testing.assert_close(ours(X, mask), expected, **CLOSE)
+
+
+def test_decoder_block_equals_pytorch():
+    ours = DecoderBlock(8, 16, 2, 0.0, use_bias=True)
+    theirs = nn.TransformerDecoderLayer(8, 2, 16, 0.0, batch_first=True)
+    copy_attention(ours.self_attention, theirs.self_attn)
+    copy_attention(ours.cross_attention, theirs.multihead_attn)
+    copy_ffn_and_norms(ours, theirs)
+    X, memory = torch.randn(2, 4, 8), torch.randn(2, 5, 8)
+    mask = padding_mask(torch.tensor([5, 3]), 5)
+    expected = theirs(X, memory, tgt_mask=~causal_mask(4), memory_key_padding_mask=~mask[:, 0, 0])
+    output, _ = ours(X, memory, mask)
+    torch.testing.assert_close(output, expected, **CLOSE)
+
+
+@given(lengths, st.integers(0, 2**31))
+def test_changing_padding_changes_nothing(lens, seed):
+    torch.manual_seed(seed)
+    net, valid_lens = tiny_net(), torch.tensor(lens)
+    src, tgt = torch.randint(11, (len(lens), 6)), torch.randint(13, (len(lens), 4))
+    padded = ~padding_mask(valid_lens, 6)[:, 0, 0]
+    other = torch.where(padded, torch.randint_like(src, 11), src)
+    longer = torch.cat([other, torch.randint(11, (len(lens), 2))], dim=1)
+    expected = net(src, tgt, valid_lens)
+    assert torch.equal(net(other, tgt, valid_lens), expected)
+    torch.testing.assert_close(net(longer, tgt, valid_lens), expected, **CLOSE)
+
+
+@given(st.integers(0, 4), st.booleans(), st.integers(0, 2**31))
+def test_a_future_token_changes_no_earlier_output(step, training, seed):
+    torch.manual_seed(seed)
+    net = tiny_net().train(training)
+    src, tgt, lens = torch.randint(11, (2, 5)), torch.randint(13, (2, 6)), torch.tensor([5, 2])
+    other = tgt.clone()
+    other[:, step + 1 :] = (other[:, step + 1 :] + 1) % 13
+    before, after = net(src, tgt, lens), net(src, other, lens)
+    assert torch.equal(before[:, : step + 1], after[:, : step + 1])
+    assert not torch.allclose(before[:, step + 1 :], after[:, step + 1 :])
+
+
+@given(lengths, st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**31))
+def test_incremental_decoding_equals_the_full_pass(lens, num_steps, chunk, seed):
+    torch.manual_seed(seed)
+    net, valid_lens = tiny_net(), torch.tensor(lens)
+    src, tgt = torch.randint(11, (len(lens), 6)), torch.randint(13, (len(lens), num_steps))
+    memory, mask = net.encoder(src, valid_lens), padding_mask(valid_lens, 6)
+    full, caches, parts = net(src, tgt, valid_lens), None, []
+    for tokens in tgt.split(chunk, dim=1):
+        logits, caches = net.decoder(tokens, memory, mask, caches)
+        parts.append(logits)
+    torch.testing.assert_close(torch.cat(parts, dim=1), full, **CLOSE)
+
+
+def test_a_sequence_does_not_depend_on_its_batch():
+    net = tiny_net()
+    src, tgt, lens = torch.randint(11, (3, 5)), torch.randint(13, (3, 4)), torch.tensor([5, 2, 3])
+    together = net(src, tgt, lens)
+    for i in range(3):
+        alone = net(src[i : i + 1], tgt[i : i + 1], lens[i : i + 1])
+        torch.testing.assert_close(alone[0], together[i], **CLOSE)
+
+
+def test_every_parameter_gets_a_gradient():
+    net = tiny_net()
+    net(
+        torch.arange(11)[None], torch.arange(13)[None], torch.tensor([11])
+    ).square().sum().backward()
+    assert all((p.grad != 0).any() for p in net.parameters())
+
+
+def test_attention_weights_of_the_last_pass():
+    net = tiny_net()
+    src, tgt, lens = torch.randint(11, (2, 5)), torch.randint(13, (2, 4)), torch.tensor([5, 3])
+    net(src, tgt, lens)
+    own, cross = net.decoder.attention_weights
+    assert net.encoder.attention_weights.shape == (2, 2, 2, 5, 5)
+    assert own.shape == (2, 2, 2, 4, 4) and cross.shape == (2, 2, 2, 4, 5)
+    assert (own.triu(1) == 0).all()
+    assert (cross[:, 1, ..., 3:] == 0).all()
+
+
+def test_the_stack_takes_any_embedding():
+    features = torch.randn(2, 7, 3)
+    embedding = nn.Sequential(nn.Linear(3, 8), LearnedPositionalEncoding(8, 0.0, max_len=7))
+    assert EncoderStack(8, 16, 2, 2, 0.0)(embedding(features)).shape == (2, 7, 8)
+
+
+def test_embeddings_start_with_the_scale_of_the_positions():
+    embedding = TransformerEncoder(500, 32, 64, 4, 1, 0.0).embedding
+    scaled = embedding.embedding.weight * 32**0.5
+    assert scaled.std().item() == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize("token", [-1, 11])
+def test_a_token_outside_the_vocabulary(token):
+    with pytest.raises(ValueError, match=rf"token id \({token}\) must lie in \[0, .*= \[0, 11\)"):
+        tiny_net()(torch.tensor([[3, token]]), torch.tensor([[0]]), torch.tensor([2]))
+
+
+def test_wrong_widths():
+    with pytest.raises(
+        ValueError, match=r"num_hiddens \(10\) must be divisible by num_heads \(4\)"
+    ):
+        TransformerEncoder(5, 10, 16, 4, 1, 0.0)
+    with pytest.raises(ValueError, match=r"num_hiddens \(9\) must be even"):
+        TransformerDecoder(5, 9, 16, 3, 1, 0.0)
+
+
+def test_a_sentence_longer_than_the_positions():
+    encoder = TransformerEncoder(5, 8, 16, 2, 1, 0.0)
+    net = EncoderDecoder(encoder, TransformerDecoder(5, 8, 16, 2, 1, 0.0))
+    with pytest.raises(ValueError, match=r"sequence length \(1001\) must be at most max_len"):
+        net(torch.zeros(1, 1001, dtype=torch.long), torch.zeros(1, 1, dtype=torch.long),
+            torch.tensor([1001]))  # fmt: skip
