@@ -7,20 +7,23 @@ from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorData
 
 from d2lmini.datasets import find
 
-# French sets no-break spaces before ! ? : ; and real files mix two apostrophes.
-FOLDED = {"\u202f": " ", "\u00a0": " ", "’": "'"}
-PUNCTUATION = {mark: f" {mark} " for mark in '.,!?;:…"«»()'}
-NORMALISED = str.maketrans(FOLDED | PUNCTUATION)
+PUNCTUATION = '.,!?;:…"«»()'
 
 
-def tokenize(sentence):
-    """Lower-case tokens; a punctuation mark is a token, an apostrophe stays inside its word.
+def normalise(sentence):
+    """Lower case, one apostrophe, and one space between tokens.
+
+    A punctuation mark is a token; an apostrophe stays inside its word.
 
     Returns:
-        A list of strings: "He’s calm!" gives ["he's", "calm", "!"].
+        A string: "He’s calm!" gives "he's calm !". Its tokens are what split() gives.
     Source: chapter 8.
     """
-    return sentence.lower().translate(NORMALISED).split()
+    sentence = sentence.lower().replace("’", "'")  # real files mix the two
+    for mark in PUNCTUATION:
+        sentence = sentence.replace(mark, f" {mark} ")
+    # split() also drops the no-break spaces that French sets before ! ? : and ;
+    return " ".join(sentence.split())
 
 
 def read_pairs(name="eng-fra-mini", split="train", num_examples=None):
@@ -65,7 +68,7 @@ class Vocab:
     """Tokens and their ids, the most frequent first, after four reserved ones.
 
     Args:
-        sentences: token lists.
+        sentences: strings, tokens separated by spaces.
         min_freq: a token seen less often is unknown.
     Source: chapter 8.
     """
@@ -74,7 +77,7 @@ class Vocab:
     pad, unk, bos, eos = range(4)
 
     def __init__(self, sentences, min_freq=1):
-        counts = Counter(token for tokens in sentences for token in tokens)
+        counts = Counter(" ".join(sentences).split())
         frequent = [token for token, count in counts.most_common() if count >= min_freq]
         self.idx_to_token = [*self.reserved, *frequent]
         self.token_to_idx = {token: i for i, token in enumerate(self.idx_to_token)}
@@ -96,17 +99,20 @@ class Vocab:
 
 
 def encode(sentences, vocab, num_steps):
-    """Token lists to ids, each ended by <eos>, then cut or padded to num_steps.
+    """Sentences to ids, each ended by <eos>, then cut or padded to num_steps.
 
+    Args:
+        sentences: strings, tokens separated by spaces.
     Returns:
         Ids (sentences, num_steps) and valid_lens (sentences,), both int64; <eos> counts.
     Source: chapter 8.
     """
-    padding = [vocab.pad] * num_steps
-    rows = [vocab[tokens] + [vocab.eos] for tokens in sentences]
-    ids = torch.tensor([(row + padding)[:num_steps] for row in rows])
-    valid_lens = torch.tensor([min(len(row), num_steps) for row in rows])
-    return ids, valid_lens
+    end = [vocab.eos] + [vocab.pad] * num_steps
+    ids = []  # the rows of all sentences, end to end
+    for sentence in sentences:
+        ids += (vocab[sentence.split()] + end)[:num_steps]
+    ids = torch.tensor(ids).view(-1, num_steps)  # (sentences, num_steps)
+    return ids, (ids != vocab.pad).sum(dim=1)
 
 
 def batches(arrays, batch_size, shuffle=True):
@@ -140,9 +146,9 @@ def load_data_nmt(batch_size, num_steps, num_examples=600, name="eng-fra-mini", 
     """
     pairs = read_pairs(name, num_examples=num_examples)
     arrays, vocabs = [], []
-    for sentences in zip(*pairs, strict=True):  # all of the source, then all of the target
-        tokens = [tokenize(sentence) for sentence in sentences]
-        vocab = Vocab(tokens, min_freq)
-        arrays += encode(tokens, vocab, num_steps)
+    for side in (0, 1):  # all of the source, then all of the target
+        sentences = [normalise(pair[side]) for pair in pairs]
+        vocab = Vocab(sentences, min_freq)
+        arrays += encode(sentences, vocab, num_steps)
         vocabs.append(vocab)
     return batches(arrays, batch_size), *vocabs

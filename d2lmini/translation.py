@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from d2lmini.data import encode, tokenize
+from d2lmini.data import encode, normalise
 from d2lmini.masks import padding_mask
 
 
@@ -34,13 +34,13 @@ def encode_source(src_sentence, src_vocab, num_steps, device):
     Warns:
         A word is not in the vocabulary.
     """
-    tokens = tokenize(src_sentence)
-    if not tokens:
+    sentence = normalise(src_sentence)
+    if not sentence:
         raise ValueError(f"src_sentence ({src_sentence!r}) must contain at least one word")
-    unknown = [token for token in tokens if token not in src_vocab]
+    unknown = [token for token in sentence.split() if token not in src_vocab]
     if unknown:
         warnings.warn(f"not in the vocabulary, read as <unk>: {unknown}", stacklevel=3)
-    src, valid_lens = encode([tokens], src_vocab, num_steps)
+    src, valid_lens = encode([sentence], src_vocab, num_steps)
     return src.to(device), valid_lens.to(device)
 
 

@@ -90,7 +90,7 @@ def test_wrong_lengths():
         padding_mask(torch.tensor([4]), 3)
     with pytest.raises(ValueError, match=r"must have shape \(batch,\), got \(1, 1\)"):
         padding_mask(torch.tensor([[2]]), 3)
-    with pytest.raises(TypeError, match="valid_lens must hold integers, got torch.float32"):
+    with pytest.raises(TypeError, match="valid_lens must hold integers"):
         padding_mask(torch.tensor([2.0]), 3)
     with pytest.raises(ValueError, match=r"num_keys \(2\) must be at least num_queries \(3\)"):
         causal_mask(3, 2)

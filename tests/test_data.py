@@ -1,0 +1,95 @@
+import pytest
+import torch
+
+from d2lmini import Vocab, batches, encode, load_data_nmt, normalise, read_pairs
+
+
+def write(tmp_path, text, encoding="utf-8"):
+    path = tmp_path / "own.tsv"
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("sentence", "normalised"),
+    [
+        ("He’s calm!", "he's calm !"),
+        ("Ça alors\u202f!", "ça alors !"),
+        ("Où est-il\u00a0?", "où est-il ?"),
+        ("«\u00a0Non\u00a0», dit-elle.", "« non » , dit-elle ."),
+        ("  ", ""),
+    ],
+)
+def test_normalise(sentence, normalised):
+    assert normalise(sentence) == normalised
+    assert normalise(normalised) == normalised
+
+
+def test_vocab():
+    vocab = Vocab(["b a", "a c", "a b"], min_freq=2)
+    assert vocab.idx_to_token == ["<pad>", "<unk>", "<bos>", "<eos>", "a", "b"]
+    assert vocab[["a", "c", "b"]] == [4, vocab.unk, 5]
+    assert vocab.to_tokens([2, 4, 1]) == ["<bos>", "a", "<unk>"]
+    assert len(vocab) == 6 and "c" not in vocab
+
+
+def test_encode_ends_pads_and_cuts():
+    vocab = Vocab(["a b"])
+    ids, valid_lens = encode(["a", "b a b"], vocab, 3)
+    assert ids.tolist() == [[4, vocab.eos, vocab.pad], [5, 4, 5]]
+    assert valid_lens.tolist() == [2, 3]
+
+
+def test_batches_hold_each_row_once_in_a_new_order_each_time():
+    loader = batches([torch.arange(10), torch.arange(10) * 2], batch_size=4)
+    first, second = ([tuple(batch) for batch in loader] for _ in range(2))
+    assert [len(x) for x, _ in first] == [4, 4, 2]
+    assert all(torch.equal(y, 2 * x) for x, y in first)
+    order = [torch.cat([x for x, _ in run]).tolist() for run in (first, second)]
+    assert order[0] != order[1] and sorted(order[0]) == list(range(10))
+
+
+def test_your_own_file(tmp_path):
+    text = "\ufeffGo.\tVa !\r\n\r\nHe runs.\tIl court.\tattribution\r\n"
+    path = write(tmp_path, text)
+    assert read_pairs(path) == [("Go.", "Va !"), ("He runs.", "Il court.")]
+    train_iter, src_vocab, tgt_vocab = load_data_nmt(2, 5, name=str(path), min_freq=1)
+    src, src_lens, tgt, tgt_lens = next(iter(train_iter))
+    assert src.shape == tgt.shape == (2, 5)
+    assert sorted(src_lens.tolist()) == [3, 4] and sorted(tgt_lens.tolist()) == [3, 4]
+    assert "runs" in src_vocab and "court" in tgt_vocab
+
+
+@pytest.mark.parametrize("line", ["no tab here", "no french\t", "\tno english", "a  b"])
+def test_a_bad_line_is_named(tmp_path, line):
+    path = write(tmp_path, f"Go.\tVa !\n\n{line}\n")
+    with pytest.raises(ValueError, match=r"own.tsv, line 3: expected english<TAB>french, got"):
+        read_pairs(path)
+
+
+def test_bad_files(tmp_path):
+    with pytest.raises(ValueError, match=r"own.tsv must be UTF-8"):
+        read_pairs(write(tmp_path, "Go.\tça\n", "latin-1"))
+    with pytest.raises(ValueError, match=r"own.tsv must hold at least one sentence pair"):
+        read_pairs(write(tmp_path, "\n"))
+
+
+def test_wrong_arguments():
+    with pytest.raises(ValueError, match=r"num_examples \(0\) must be at least 1"):
+        read_pairs(num_examples=0)
+    with pytest.raises(ValueError, match=r"split \('dev'\) must be 'train', 'val' or 'test'"):
+        read_pairs(split="dev")
+    with pytest.raises(ValueError, match=r"name \('eng-ger'\) must be one of \['eng-fra-mini', 'f"):
+        read_pairs("eng-ger")
+    with pytest.raises(ValueError, match=r"split \('test'\) must be 'train': 'fra-eng' has no"):
+        read_pairs("fra-eng", split="test")
+
+
+def test_the_real_corpus(fra_eng):
+    pairs = read_pairs("fra-eng", num_examples=600)
+    assert pairs[0] == ("Go.", "Va !")
+    assert ("I lost.", "J'ai perdu.") in pairs and ("I'm home.", "Je suis chez moi.") in pairs
+    assert len(read_pairs("fra-eng")) == 167_130
+    # One spelling of "j'ai": both apostrophes are in the file.
+    _, _, tgt_vocab = load_data_nmt(64, 10, 600, "fra-eng")
+    assert "j'ai" in tgt_vocab and "j’ai" not in tgt_vocab

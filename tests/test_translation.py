@@ -1,0 +1,132 @@
+import math
+import warnings
+
+import pytest
+import sacrebleu
+import torch
+from conftest import tiny_net
+from hypothesis import given
+from hypothesis import strategies as st
+
+from d2lmini import Vocab, beam_search, bleu, corpus_bleu, greedy_search, predict_seq2seq
+
+CPU = torch.device("cpu")
+SRC = Vocab(["a b c d e f g"])
+TGT = Vocab(["r s t u v w x y z"])
+
+
+def random_net(seed):
+    torch.manual_seed(seed)
+    return tiny_net(len(SRC), len(TGT))
+
+
+def score(net, src, lens, tokens):
+    """Log-probability of a translation, from one full pass."""
+    logits = net(src, torch.tensor([tokens[:-1]]), lens)
+    log_probs = logits[0].log_softmax(-1)
+    return log_probs[range(len(tokens) - 1), tokens[1:]].sum().item()
+
+
+@given(st.integers(0, 2**31))
+def test_a_beam_of_one_is_greedy(seed):
+    net = random_net(seed)
+    search = (net, torch.randint(11, (1, 5)), torch.tensor([4]), Vocab.bos, Vocab.eos, 6)
+    greedy, (beam,) = greedy_search(*search), beam_search(*search, beam_size=1)
+    assert beam.tokens == greedy.tokens
+    assert beam.log_prob == pytest.approx(greedy.log_prob, abs=1e-4)
+
+
+@given(st.integers(0, 2**31))
+def test_hypotheses_tell_their_probability(seed):
+    net = random_net(seed)
+    src, lens = torch.randint(11, (1, 5)), torch.tensor([4])
+    beams = beam_search(net, src, lens, Vocab.bos, Vocab.eos, 5, beam_size=3)
+    assert len(beams) == 3
+    for tokens, log_prob in beams:
+        assert log_prob == pytest.approx(score(net, src, lens, tokens), abs=1e-4)
+        assert tokens[0] == Vocab.bos and len(tokens) <= 6
+        assert Vocab.eos not in tokens[1:-1]
+    ranks = [log_prob / (len(tokens) - 1) for tokens, log_prob in beams]
+    assert ranks == sorted(ranks, reverse=True)
+
+
+def test_a_wide_beam_finds_the_best():
+    """All two-token hypotheses of a net, by exhaustion."""
+    net = random_net(3)
+    src, lens = torch.tensor([[4, 5, 3]]), torch.tensor([3])
+    beams = beam_search(net, src, lens, Vocab.bos, Vocab.eos, 2, beam_size=200)
+    others = [t for t in range(13) if t != Vocab.eos]
+    every = [[Vocab.bos, Vocab.eos]] + [[Vocab.bos, a, b] for a in others for b in range(13)]
+    best = max(every, key=lambda tokens: score(net, src, lens, tokens) / (len(tokens) - 1))
+    assert beams[0].tokens == best
+
+
+def test_predict_gives_words_and_the_weights_of_the_pass():
+    net = random_net(0).train()
+    translation, weights = predict_seq2seq(net, "a b", SRC, TGT, 6, CPU)
+    assert not net.training
+    steps = weights.decoder.shape[-1]
+    assert len(translation.split()) in (steps, steps - 1)
+    assert weights.encoder.shape == (2, 2, 6, 6)
+    assert weights.decoder.shape == (2, 2, steps, steps)
+    assert weights.cross.shape == (2, 2, steps, 6)
+    assert (weights.cross[..., 3:] == 0).all()  # a, b, <eos>; the rest is padding
+    torch.testing.assert_close(weights.cross.sum(-1), torch.ones(2, 2, steps))
+
+
+def test_unknown_words_are_translated_with_a_warning_that_names_them():
+    with pytest.warns(UserWarning, match=r"not in the vocabulary, read as <unk>: \['qux', 'zip'\]"):
+        translation, _ = predict_seq2seq(random_net(0), "qux zip", SRC, TGT, 6, CPU)
+    assert isinstance(translation, str)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        predict_seq2seq(random_net(0), "a b", SRC, TGT, 6, CPU)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match=r"src_sentence \(' '\) must contain at least one word"):
+        predict_seq2seq(random_net(0), " ", SRC, TGT, 6, CPU)
+    with pytest.raises(ValueError, match=r"beam_size \(0\) must be at least 1"):
+        predict_seq2seq(random_net(0), "a", SRC, TGT, 6, CPU, beam_size=0)
+
+
+@pytest.mark.parametrize(
+    ("pred", "label", "k", "value"),
+    [
+        ("va !", "va !", 2, 1),
+        # 1-grams 3 of 4, 2-grams 2 of 3.
+        ("il est malade .", "il est calme .", 1, (3 / 4) ** 0.5),
+        ("il est calme !", "il est calme .", 2, (3 / 4) ** 0.5 * (2 / 3) ** 0.25),
+        # Shorter than the label: exp(1 - 4 / 2).
+        ("il est", "il est calme .", 2, math.exp(-1)),
+        # A word counts as often as the label has it.
+        ("il il il .", "il est calme .", 1, (2 / 4) ** 0.5),
+        # One word has no 2-grams: it is judged by its 1-gram.
+        ("va", "va !", 2, math.exp(-1)),
+        ("", "va !", 2, 0),
+        ("non", "va !", 2, 0),
+    ],
+)
+def test_bleu_by_hand(pred, label, k, value):
+    assert bleu(pred, label, k) == pytest.approx(value)
+
+
+def test_bleu_bad_input():
+    with pytest.raises(ValueError, match=r"k \(0\) must be at least 1"):
+        bleu("a", "a", 0)
+    with pytest.raises(ValueError, match=r"label_seq \(''\) must contain at least one token"):
+        bleu("a", "", 2)
+    with pytest.raises(ValueError, match=r"predictions \(1\) and references \(2\) must be as many"):
+        corpus_bleu(["a"], ["a", "b"])
+
+
+sentences = st.lists(st.sampled_from("abcd"), min_size=1, max_size=8).map(" ".join)
+
+
+@given(st.lists(st.tuples(sentences, sentences), min_size=1, max_size=6))
+def test_corpus_bleu_equals_sacrebleu(pairs):
+    predictions, references = (list(side) for side in zip(*pairs, strict=True))
+    expected = sacrebleu.corpus_bleu(
+        predictions, [references], tokenize="none", smooth_method="none", force=True
+    )
+    assert corpus_bleu(predictions, references) == pytest.approx(expected.score, abs=1e-6)
