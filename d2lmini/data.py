@@ -1,11 +1,11 @@
-"""From sentence pairs in a file to padded batches of token ids."""
+"""From sentence pairs to padded batches of token ids."""
 
 from collections import Counter
 
 import torch
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
 
-from d2lmini.datasets import find
+from d2lmini.datasets import read_pairs
 
 PUNCTUATION = '.,!?;:…"«»()'
 
@@ -24,44 +24,6 @@ def normalise(sentence):
         sentence = sentence.replace(mark, f" {mark} ")
     # split() also drops the no-break spaces that French sets before ! ? : and ;
     return " ".join(sentence.split())
-
-
-def read_pairs(name="eng-fra-mini", split="train", num_examples=None):
-    """The first sentence pairs of a corpus, in the order of its file.
-
-    Args:
-        name: "eng-fra-mini", "fra-eng", or the path of a file of english<TAB>french lines.
-        split: "train"; "eng-fra-mini" also has "val" and "test".
-        num_examples: how many pairs at the most; None = all.
-    Returns:
-        A list of (english, french) strings. Blank lines are skipped, columns after the second
-        are ignored.
-    Raises:
-        ValueError: a line without a tab or with an empty side (file and line number), a file
-            that is not UTF-8, or see datasets.find.
-    Source: chapter 8.
-    """
-    if num_examples is not None and num_examples < 1:
-        raise ValueError(f"num_examples ({num_examples}) must be at least 1, or None for all")
-    path = find(name, split)
-    pairs = []
-    try:
-        with open(path, encoding="utf-8-sig") as lines:
-            for number, line in enumerate(lines, start=1):
-                if len(pairs) == num_examples:
-                    break
-                columns = line.strip().split("\t")
-                if len(columns) > 1 and columns[0] and columns[1]:
-                    pairs.append((columns[0], columns[1]))
-                elif columns != [""]:
-                    raise ValueError(
-                        f"{path}, line {number}: expected english<TAB>french, got {line.strip()!r}"
-                    )
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be UTF-8: {error}") from error
-    if not pairs:
-        raise ValueError(f"{path} must hold at least one sentence pair")
-    return pairs
 
 
 class Vocab:
@@ -89,8 +51,10 @@ class Vocab:
         return token in self.token_to_idx
 
     def __getitem__(self, tokens):
-        """The ids of a list of tokens; a token that is not in the vocabulary gets unk."""
+        """The id of a token, or the ids of a list; what is not in the vocabulary gets unk."""
         ids, unk = self.token_to_idx, self.unk
+        if isinstance(tokens, str):
+            return ids.get(tokens, unk)
         return [ids.get(token, unk) for token in tokens]
 
     def to_tokens(self, ids):
@@ -129,7 +93,9 @@ def batches(arrays, batch_size, shuffle=True):
     return DataLoader(dataset, sampler=sampler, batch_size=None)
 
 
-def load_data_nmt(batch_size, num_steps, num_examples=600, name="eng-fra-mini", min_freq=2):
+def load_data_nmt(
+    batch_size, num_steps, num_examples=600, name="eng-fra-mini", min_freq=2
+):
     """Training batches of a corpus, and its two vocabularies.
 
     Args:

@@ -56,7 +56,9 @@ def find(name, split="train"):
             raise ValueError(f"split ({split!r}) must be 'train', 'val' or 'test'")
         return path
     if split != "train":
-        raise ValueError(f"split ({split!r}) must be 'train': {str(name)!r} has no other")
+        raise ValueError(
+            f"split ({split!r}) must be 'train': {str(name)!r} has no other"
+        )
     if name in REGISTRY:
         path = data_folder() / REGISTRY[name].member
         return verified(path, REGISTRY[name]) if path.exists() else download(name, path)
@@ -90,7 +92,9 @@ def download(name, path):
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
-            archive = pooch.retrieve(source.url, source.zip_hash, path=scratch, progressbar=True)
+            archive = pooch.retrieve(
+                source.url, source.zip_hash, path=scratch, progressbar=True
+            )
             with zipfile.ZipFile(archive) as opened:
                 part = Path(opened.extract(source.member, scratch))
             verified(part, source).replace(path)
@@ -101,3 +105,43 @@ def download(name, path):
             f"at {path} ({source.num_bytes} bytes, sha256 {source.sha256})"
         ) from error
     return path
+
+
+def read_pairs(name="eng-fra-mini", split="train", num_examples=None):
+    """The first sentence pairs of a corpus, in the order of its file.
+
+    Args:
+        name: "eng-fra-mini", "fra-eng", or the path of a file of english<TAB>french lines.
+        split: "train"; "eng-fra-mini" also has "val" and "test".
+        num_examples: how many pairs at the most; None = all.
+    Returns:
+        A list of (english, french) strings. Blank lines are skipped, columns after the second
+        are ignored.
+    Raises:
+        ValueError: a line without a tab or with an empty side (file and line number), a file
+            that is not UTF-8, or see find.
+    Source: chapter 8.
+    """
+    if num_examples is not None and num_examples < 1:
+        raise ValueError(
+            f"num_examples ({num_examples}) must be at least 1, or None for all"
+        )
+    path = find(name, split)
+    pairs = []
+    try:
+        with open(path, encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, start=1):
+                if len(pairs) == num_examples:
+                    break
+                columns = line.strip().split("\t")
+                if len(columns) > 1 and columns[0] and columns[1]:
+                    pairs.append((columns[0], columns[1]))
+                elif columns != [""]:
+                    raise ValueError(
+                        f"{path}, line {number}: expected english<TAB>french, got {line.strip()!r}"
+                    )
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be UTF-8: {error}") from error
+    if not pairs:
+        raise ValueError(f"{path} must hold at least one sentence pair")
+    return pairs

@@ -18,10 +18,16 @@ def padding_mask(valid_lens, num_steps):
         ValueError: valid_lens is not one-dimensional or leaves [0, num_steps].
     Source: Vaswani et al. 2017 leave it unsaid; chapter 2.
     """
-    if valid_lens.is_floating_point() or valid_lens.is_complex() or valid_lens.dtype == torch.bool:
+    if (
+        valid_lens.is_floating_point()
+        or valid_lens.is_complex()
+        or valid_lens.dtype == torch.bool
+    ):
         raise TypeError(f"valid_lens must hold integers, got {valid_lens.dtype}")
     if valid_lens.dim() != 1:
-        raise ValueError(f"valid_lens must have shape (batch,), got {tuple(valid_lens.shape)}")
+        raise ValueError(
+            f"valid_lens must have shape (batch,), got {tuple(valid_lens.shape)}"
+        )
     if ((valid_lens < 0) | (valid_lens > num_steps)).any():
         raise ValueError(
             f"valid_lens ({valid_lens.tolist()}) must lie between 0 and num_steps ({num_steps})"
@@ -69,7 +75,9 @@ def check_mask(mask, shape):
         got = mask.dtype if isinstance(mask, torch.Tensor) else type(mask).__name__
         raise TypeError(f"mask must be a boolean tensor, True = may attend; got {got}")
     padded = (1,) * (len(shape) - mask.dim()) + tuple(mask.shape)
-    if len(padded) > len(shape) or any(m not in (1, s) for m, s in zip(padded, shape, strict=True)):
+    if len(padded) > len(shape) or any(
+        m not in (1, s) for m, s in zip(padded, shape, strict=True)
+    ):
         raise ValueError(
             f"mask of shape {tuple(mask.shape)} does not broadcast to the scores' shape "
             f"{tuple(shape)}: each size must be 1 or equal, aligned at the right"

@@ -13,14 +13,23 @@ STYLE = {
     "axes.titlesize": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.prop_cycle": plt.cycler(color=["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"]),
+    "axes.prop_cycle": plt.cycler(
+        color=["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"]
+    ),
 }
 COLOURS = {"plain": "#FFFFFF", "attention": "#F9D5A7", "network": "#BFDCEB", "norm": "#E4E4C9",
-           "embedding": "#F3C6CF", "output": "#CFE8CF"}  # fmt: skip
+           "embedding": "#F3C6CF", "output": "#CFE8CF", "frame": "#F6F6F6"}  # fmt: skip
 
 
 def show_heatmaps(
-    matrices, xlabel, ylabel, titles=None, figsize=None, xticks=None, yticks=None, cmap="viridis"
+    matrices,
+    xlabel,
+    ylabel,
+    titles=None,
+    figsize=None,
+    xticks=None,
+    yticks=None,
+    cmap="viridis",
 ):
     """Matrices as images, one row of them a leading index, all on one colour scale.
 
@@ -30,8 +39,6 @@ def show_heatmaps(
         titles: one a column.
         figsize: inches; None = by the size of the matrices.
         xticks, yticks: labels of keys and queries, such as tokens.
-    Returns:
-        The figure.
     Raises:
         ValueError: matrices is not four-dimensional, or labels do not fit.
     Source: chapter 9.
@@ -65,13 +72,15 @@ def show_heatmaps(
         figure.supxlabel(xlabel, fontsize=9)
         figure.supylabel(ylabel, fontsize=9)
         figure.colorbar(image, ax=axes, shrink=0.7)
-    return figure
+        plt.show()
 
 
 def check_labels(name, labels, size):
     """Raise ValueError unless there is one label for each of size places."""
     if labels is not None and len(labels) != size:
-        raise ValueError(f"{name} ({list(labels)}) must have {size} entries, got {len(labels)}")
+        raise ValueError(
+            f"{name} ({list(labels)}) must have {size} entries, got {len(labels)}"
+        )
 
 
 def show_curves(x, curves, xlabel, ylabel, figsize=(5, 3), yscale="linear"):
@@ -80,23 +89,25 @@ def show_curves(x, curves, xlabel, ylabel, figsize=(5, 3), yscale="linear"):
     Args:
         x: (points,)
         curves: label -> (points,) or (runs, points); the band is one standard deviation.
-    Returns:
-        The figure.
     Source: chapter 8.
     """
     with plt.rc_context(STYLE):
-        figure, axis = plt.subplots(figsize=figsize, layout="constrained")
-        for style, (label, y) in zip(("-", "--", ":", "-."), curves.items(), strict=False):
+        _, axis = plt.subplots(figsize=figsize, layout="constrained")
+        for style, (label, y) in zip(
+            ("-", "--", ":", "-."), curves.items(), strict=False
+        ):
             runs = np.atleast_2d(y)
             mean = runs.mean(axis=0)
             (line,) = axis.plot(x, mean, style, label=label)
             if len(runs) > 1:
                 sd = runs.std(axis=0, ddof=1)
-                axis.fill_between(x, mean - sd, mean + sd, alpha=0.2, color=line.get_color())
+                axis.fill_between(
+                    x, mean - sd, mean + sd, alpha=0.2, color=line.get_color()
+                )
         axis.set(xlabel=xlabel, ylabel=ylabel, yscale=yscale)
         if len(curves) > 1:
             axis.legend(frameon=False)
-    return figure
+        plt.show()
 
 
 def show_flow(boxes, arrows, figsize):
@@ -104,12 +115,10 @@ def show_flow(boxes, arrows, figsize):
 
     Args:
         boxes: name -> (x, y, width, height, text, kind), in inches, (x, y) the lower left
-            corner, kind a key of COLOURS.
+            corner, kind a key of COLOURS, or "none" for text without a box.
         arrows: (points, text) each: the corners of a path that ends in an arrow head, and what
             to write beside its first stretch.
         figsize: inches.
-    Returns:
-        The figure.
     Source: preface.
     """
     with plt.rc_context(STYLE):
@@ -118,16 +127,29 @@ def show_flow(boxes, arrows, figsize):
         axis.set(xlim=(0, figsize[0]), ylim=(0, figsize[1]))
         axis.axis("off")
         for x, y, width, height, text, kind in boxes.values():
-            shape = "round,pad=0,rounding_size=0.06"
-            box = FancyBboxPatch((x, y), width, height, shape, fc=COLOURS[kind], ec="#444444")
-            axis.add_patch(box)
+            if kind != "none":
+                shape = "round,pad=0,rounding_size=0.06"
+                style = {"boxstyle": shape, "fc": COLOURS[kind], "ec": "#444444"}
+                axis.add_patch(FancyBboxPatch((x, y), width, height, **style))
             axis.text(x + width / 2, y + height / 2, text, ha="center", va="center")
         for points, text in arrows:
             (x0, y0), (x1, y1) = points[0], points[1]
-            axis.plot(*zip(*points, strict=True), color="#444444", lw=1, solid_joinstyle="round")
+            axis.plot(
+                *zip(*points, strict=True),
+                color="#444444",
+                lw=1,
+                solid_joinstyle="round",
+            )
             axis.add_patch(
                 FancyArrowPatch(points[-2], points[-1], arrowstyle="-|>", mutation_scale=10,
                                 color="#444444", shrinkA=0, shrinkB=0)
             )  # fmt: skip
-            axis.text((x0 + x1) / 2 + 0.06, (y0 + y1) / 2, text, ha="left", va="center", size=8)
-    return figure
+            axis.text(
+                (x0 + x1) / 2 + 0.06,
+                (y0 + y1) / 2,
+                text,
+                ha="left",
+                va="center",
+                size=8,
+            )
+        plt.show()

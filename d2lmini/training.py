@@ -87,7 +87,9 @@ def train_step(net, batch, optimizer, bos, label_smoothing=0.0):
     src, src_valid_lens, tgt, tgt_valid_lens = batch
     # Steps that are padding in every row are work for nothing.
     src, tgt = src[:, : src_valid_lens.max()], tgt[:, : tgt_valid_lens.max()]
-    logits = net(src, shift_right(tgt, bos), src_valid_lens)  # (batch, steps, vocab_size)
+    logits = net(
+        src, shift_right(tgt, bos), src_valid_lens
+    )  # (batch, steps, vocab_size)
     loss = masked_cross_entropy(logits, tgt, tgt_valid_lens, label_smoothing)
     optimizer.zero_grad()
     loss.backward()
@@ -163,19 +165,23 @@ def train_seq2seq(
         and tokens_per_sec (target tokens, padding not counted).
     Source: chapter 8.
     """
-    from pandas import DataFrame  # only here: it takes longer to import than all of d2lmini
+    from pandas import (
+        DataFrame,
+    )  # only here: it takes longer to import than all of d2lmini
 
     net.to(device).train()
     optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(warmup_steps))
     history, good = [], copy.deepcopy(net.state_dict())
-    bar = tqdm(range(1, num_epochs + 1), "training", unit="epoch", disable="CI" in os.environ)
+    bar = tqdm(
+        range(1, num_epochs + 1), "training", unit="epoch", disable="CI" in os.environ
+    )
     try:
         for epoch in bar:
             args = optimizer, schedule, tgt_vocab.bos, device, label_smoothing
             history.append(train_epoch(net, train_iter, *args))
             good = copy.deepcopy(net.state_dict())
-            report(bar, epoch, *history[-1])
+            _report(bar, epoch, *history[-1])
     except KeyboardInterrupt:
         print(f"stopped by hand after {len(history)} epochs", file=sys.stderr)
     except NotFiniteError as error:
@@ -190,7 +196,7 @@ def train_seq2seq(
     return DataFrame(history, index, ["loss", "tokens_per_sec"]).rename_axis("epoch")
 
 
-def report(bar, epoch, loss, tokens_per_sec):
+def _report(bar, epoch, loss, tokens_per_sec):
     """Show an epoch on the progress bar, or as a line every tenth epoch where there is none."""
     bar.set_postfix(loss=f"{loss:.3f}", tokens_per_sec=f"{tokens_per_sec:.0f}")
     if bar.disable and epoch % 10 == 0:

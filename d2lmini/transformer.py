@@ -26,7 +26,9 @@ class EncoderBlock(nn.Module):
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
 
-    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias=False):
+    def __init__(
+        self, num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias=False
+    ):
         super().__init__()
         self.attention = MultiHeadAttention(num_hiddens, num_heads, dropout, use_bias)
         self.addnorm1 = AddNorm(num_hiddens, dropout)
@@ -52,11 +54,17 @@ class DecoderBlock(nn.Module):
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
 
-    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias=False):
+    def __init__(
+        self, num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias=False
+    ):
         super().__init__()
-        self.self_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, use_bias)
+        self.self_attention = MultiHeadAttention(
+            num_hiddens, num_heads, dropout, use_bias
+        )
         self.addnorm1 = AddNorm(num_hiddens, dropout)
-        self.cross_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, use_bias)
+        self.cross_attention = MultiHeadAttention(
+            num_hiddens, num_heads, dropout, use_bias
+        )
         self.addnorm2 = AddNorm(num_hiddens, dropout)
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
         self.addnorm3 = AddNorm(num_hiddens, dropout)
@@ -84,7 +92,13 @@ class EncoderStack(nn.Module):
     """
 
     def __init__(
-        self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, use_bias=False
+        self,
+        num_hiddens,
+        ffn_num_hiddens,
+        num_heads,
+        num_layers,
+        dropout,
+        use_bias=False,
     ):
         super().__init__()
         sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias
@@ -105,7 +119,13 @@ class DecoderStack(nn.Module):
     """
 
     def __init__(
-        self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, use_bias=False
+        self,
+        num_hiddens,
+        ffn_num_hiddens,
+        num_heads,
+        num_layers,
+        dropout,
+        use_bias=False,
     ):
         super().__init__()
         sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias
@@ -148,8 +168,12 @@ class TokenEmbedding(nn.Module):
         outside = (tokens < 0) | (tokens >= vocab_size)
         if outside.any():
             token = tokens[outside][0].item()
-            raise ValueError(f"token id ({token}) must lie in [0, vocab_size) = [0, {vocab_size})")
-        X = self.embedding(tokens) * math.sqrt(num_hiddens)  # (batch, steps, num_hiddens)
+            raise ValueError(
+                f"token id ({token}) must lie in [0, vocab_size) = [0, {vocab_size})"
+            )
+        X = self.embedding(tokens) * math.sqrt(
+            num_hiddens
+        )  # (batch, steps, num_hiddens)
         return self.positions(X, start)
 
 
@@ -189,7 +213,9 @@ class TransformerEncoder(nn.Module):
     @property
     def attention_weights(self):
         """Weights of the last pass, (layers, batch, heads, steps, steps)."""
-        return torch.stack([block.attention.attention_weights for block in self.stack.blocks])
+        return torch.stack(
+            [block.attention.attention_weights for block in self.stack.blocks]
+        )
 
 
 class TransformerDecoder(nn.Module):

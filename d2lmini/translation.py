@@ -36,7 +36,9 @@ def encode_source(src_sentence, src_vocab, num_steps, device):
     """
     sentence = normalise(src_sentence)
     if not sentence:
-        raise ValueError(f"src_sentence ({src_sentence!r}) must contain at least one word")
+        raise ValueError(
+            f"src_sentence ({src_sentence!r}) must contain at least one word"
+        )
     unknown = [token for token in sentence.split() if token not in src_vocab]
     if unknown:
         warnings.warn(f"not in the vocabulary, read as <unk>: {unknown}", stacklevel=3)
@@ -84,24 +86,34 @@ def beam_search(net, src, src_valid_lens, bos, eos, num_steps, beam_size):
     memory_mask = padding_mask(src_valid_lens, src.shape[1])
     growing, ended = [Hypothesis([bos], 0.0)], []
     for _ in range(num_steps):
-        tokens = torch.tensor([h.tokens for h in growing], device=src.device)  # (beams, steps)
-        logits, _ = net.decoder(tokens, memory.expand(len(growing), -1, -1), memory_mask)
+        tokens = torch.tensor(
+            [h.tokens for h in growing], device=src.device
+        )  # (beams, steps)
+        logits, _ = net.decoder(
+            tokens, memory.expand(len(growing), -1, -1), memory_mask
+        )
         log_probs = logits[:, -1].log_softmax(dim=-1).double()  # (beams, vocab_size)
         totals = log_probs + log_probs.new_tensor([[h.log_prob] for h in growing])
         best = totals.flatten().topk(min(beam_size, totals.numel()))
         extended = []
-        for log_prob, index in zip(best.values.tolist(), best.indices.tolist(), strict=True):
+        for log_prob, index in zip(
+            best.values.tolist(), best.indices.tolist(), strict=True
+        ):
             parent, token = divmod(index, totals.shape[1])
             extended.append(Hypothesis([*growing[parent].tokens, token], log_prob))
         ended += [h for h in extended if h.tokens[-1] == eos]
         growing = [h for h in extended if h.tokens[-1] != eos]
         if not growing or len(ended) >= beam_size:
             break
-    ranked = sorted(ended + growing, key=lambda h: h.log_prob / (len(h.tokens) - 1), reverse=True)
+    ranked = sorted(
+        ended + growing, key=lambda h: h.log_prob / (len(h.tokens) - 1), reverse=True
+    )
     return ranked[:beam_size]
 
 
-def predict_seq2seq(net, src_sentence, src_vocab, tgt_vocab, num_steps, device, beam_size=None):
+def predict_seq2seq(
+    net, src_sentence, src_vocab, tgt_vocab, num_steps, device, beam_size=None
+):
     """Translate one sentence.
 
     Args:
@@ -120,11 +132,17 @@ def predict_seq2seq(net, src_sentence, src_vocab, tgt_vocab, num_steps, device, 
     src, src_valid_lens = encode_source(src_sentence, src_vocab, num_steps, device)
     net.to(device).eval()
     search = (net, src, src_valid_lens, tgt_vocab.bos, tgt_vocab.eos, num_steps)
-    best = greedy_search(*search) if beam_size is None else beam_search(*search, beam_size)[0]
+    best = (
+        greedy_search(*search)
+        if beam_size is None
+        else beam_search(*search, beam_size)[0]
+    )
     with torch.no_grad():
         net(src, torch.tensor([best.tokens[:-1]], device=src.device), src_valid_lens)
     weights = (net.encoder.attention_weights, *net.decoder.attention_weights)
-    weights = AttentionWeights(*(w[:, 0] for w in weights))  # the batch has one sentence
+    weights = AttentionWeights(
+        *(w[:, 0] for w in weights)
+    )  # the batch has one sentence
     words = [token for token in best.tokens[1:] if token != tgt_vocab.eos]
     return " ".join(tgt_vocab.to_tokens(words)), weights
 
@@ -176,7 +194,9 @@ def corpus_bleu(predictions, references, k=4):
         raise ValueError(
             f"predictions ({len(predictions)}) and references ({len(references)}) must be as many"
         )
-    pairs = [(p.split(), r.split()) for p, r in zip(predictions, references, strict=True)]
+    pairs = [
+        (p.split(), r.split()) for p, r in zip(predictions, references, strict=True)
+    ]
     log_precision = 0.0
     for n in range(1, k + 1):
         matches = sum((ngrams(p, n) & ngrams(r, n)).total() for p, r in pairs)
@@ -184,5 +204,7 @@ def corpus_bleu(predictions, references, k=4):
         if matches == 0:
             return 0.0
         log_precision += math.log(matches / possible) / k
-    num_pred, num_ref = (sum(len(side) for side in sides) for sides in zip(*pairs, strict=True))
+    num_pred, num_ref = (
+        sum(len(side) for side in sides) for sides in zip(*pairs, strict=True)
+    )
     return 100 * math.exp(min(0, 1 - num_ref / num_pred) + log_precision)

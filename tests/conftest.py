@@ -31,7 +31,9 @@ def fra_eng(monkeypatch):
 
     path = data_folder() / REGISTRY["fra-eng"].member
     if not path.exists():
-        pytest.skip(f"fra-eng is not at {path}; set D2LMINI_DATA to the folder that holds it")
+        pytest.skip(
+            f"fra-eng is not at {path}; set D2LMINI_DATA to the folder that holds it"
+        )
     return path
 
 

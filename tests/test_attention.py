@@ -5,7 +5,12 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
 
-from d2lmini import MultiHeadAttention, causal_mask, padding_mask, scaled_dot_product_attention
+from d2lmini import (
+    MultiHeadAttention,
+    causal_mask,
+    padding_mask,
+    scaled_dot_product_attention,
+)
 
 
 def copy_attention(ours, theirs):
@@ -30,7 +35,11 @@ def test_by_hand():
 
 
 @given(
-    st.integers(1, 3), st.integers(1, 3), st.integers(1, 5), st.integers(0, 4), st.integers(1, 4)
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.integers(1, 5),
+    st.integers(0, 4),
+    st.integers(1, 4),
 )
 def test_equals_pytorch_function(batch, heads, num_queries, more_keys, head_size):
     num_keys = num_queries + more_keys
@@ -48,7 +57,11 @@ def test_equals_pytorch_module(bias):
     ours = MultiHeadAttention(12, 3, 0.0, bias)
     theirs = nn.MultiheadAttention(12, 3, bias=bias, batch_first=True)
     copy_attention(ours, theirs)
-    queries, keys, values = torch.randn(2, 4, 12), torch.randn(2, 5, 12), torch.randn(2, 5, 12)
+    queries, keys, values = (
+        torch.randn(2, 4, 12),
+        torch.randn(2, 5, 12),
+        torch.randn(2, 5, 12),
+    )
     mask = padding_mask(torch.tensor([5, 2]), 5)
     blocked = ~mask[:, 0, 0]  # there, True = may not attend
     expected, weights = theirs(
@@ -67,7 +80,8 @@ def test_padding_changes_nothing(lengths):
     padded = ~mask[:, 0, 0, :, None]  # (batch, steps, 1)
     Y = torch.where(padded, torch.randn_like(X), X)
     assert torch.equal(
-        attention(X, X, X, mask)[~padded[..., 0]], attention(Y, Y, Y, mask)[~padded[..., 0]]
+        attention(X, X, X, mask)[~padded[..., 0]],
+        attention(Y, Y, Y, mask)[~padded[..., 0]],
     )
     assert (attention.attention_weights.masked_select(~mask) == 0).all()
 

@@ -20,12 +20,16 @@ def tokenized(split):
 def test_the_grammar_writes_the_files():
     grammar = runpy.run_path(str(ROOT / "tools" / "make_eng_fra_mini.py"))
     for split, text in grammar["files"]().items():
-        assert (EMBEDDED / "eng-fra-mini" / f"{split}.tsv").read_text(encoding="utf-8") == text
+        assert (EMBEDDED / "eng-fra-mini" / f"{split}.tsv").read_text(
+            encoding="utf-8"
+        ) == text
 
 
 def test_size_and_length():
     assert [len(tokenized(split)) for split in SPLITS] == [1800, 200, 200]
-    longest = max(len(side.split()) for s in SPLITS for pair in tokenized(s) for side in pair)
+    longest = max(
+        len(side.split()) for s in SPLITS for pair in tokenized(s) for side in pair
+    )
     assert longest <= 9  # with <eos>, 10 steps
 
 

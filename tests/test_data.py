@@ -29,6 +29,7 @@ def test_vocab():
     vocab = Vocab(["b a", "a c", "a b"], min_freq=2)
     assert vocab.idx_to_token == ["<pad>", "<unk>", "<bos>", "<eos>", "a", "b"]
     assert vocab[["a", "c", "b"]] == [4, vocab.unk, 5]
+    assert vocab["b"] == 5 and vocab["c"] == vocab.unk
     assert vocab.to_tokens([2, 4, 1]) == ["<bos>", "a", "<unk>"]
     assert len(vocab) == 6 and "c" not in vocab
 
@@ -63,32 +64,45 @@ def test_your_own_file(tmp_path):
 @pytest.mark.parametrize("line", ["no tab here", "no french\t", "\tno english", "a  b"])
 def test_a_bad_line_is_named(tmp_path, line):
     path = write(tmp_path, f"Go.\tVa !\n\n{line}\n")
-    with pytest.raises(ValueError, match=r"own.tsv, line 3: expected english<TAB>french, got"):
+    with pytest.raises(
+        ValueError, match=r"own.tsv, line 3: expected english<TAB>french, got"
+    ):
         read_pairs(path)
 
 
 def test_bad_files(tmp_path):
     with pytest.raises(ValueError, match=r"own.tsv must be UTF-8"):
         read_pairs(write(tmp_path, "Go.\tça\n", "latin-1"))
-    with pytest.raises(ValueError, match=r"own.tsv must hold at least one sentence pair"):
+    with pytest.raises(
+        ValueError, match=r"own.tsv must hold at least one sentence pair"
+    ):
         read_pairs(write(tmp_path, "\n"))
 
 
 def test_wrong_arguments():
     with pytest.raises(ValueError, match=r"num_examples \(0\) must be at least 1"):
         read_pairs(num_examples=0)
-    with pytest.raises(ValueError, match=r"split \('dev'\) must be 'train', 'val' or 'test'"):
+    with pytest.raises(
+        ValueError, match=r"split \('dev'\) must be 'train', 'val' or 'test'"
+    ):
         read_pairs(split="dev")
-    with pytest.raises(ValueError, match=r"name \('eng-ger'\) must be one of \['eng-fra-mini', 'f"):
+    with pytest.raises(
+        ValueError, match=r"name \('eng-ger'\) must be one of \['eng-fra-mini', 'f"
+    ):
         read_pairs("eng-ger")
-    with pytest.raises(ValueError, match=r"split \('test'\) must be 'train': 'fra-eng' has no"):
+    with pytest.raises(
+        ValueError, match=r"split \('test'\) must be 'train': 'fra-eng' has no"
+    ):
         read_pairs("fra-eng", split="test")
 
 
 def test_the_real_corpus(fra_eng):
     pairs = read_pairs("fra-eng", num_examples=600)
     assert pairs[0] == ("Go.", "Va !")
-    assert ("I lost.", "J'ai perdu.") in pairs and ("I'm home.", "Je suis chez moi.") in pairs
+    assert ("I lost.", "J'ai perdu.") in pairs and (
+        "I'm home.",
+        "Je suis chez moi.",
+    ) in pairs
     assert len(read_pairs("fra-eng")) == 167_130
     # One spelling of "j'ai": both apostrophes are in the file.
     _, _, tgt_vocab = load_data_nmt(64, 10, 600, "fra-eng")

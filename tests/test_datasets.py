@@ -62,8 +62,12 @@ def test_download_once(served, tmp_path):
     assert datasets.find("set") == path
 
 
-@pytest.mark.parametrize("spoiled", ["cut short", "cut short unannounced", "wrong", "no server"])
-def test_a_failed_download_says_what_to_do_and_leaves_nothing(served, tmp_path, spoiled):
+@pytest.mark.parametrize(
+    "spoiled", ["cut short", "cut short unannounced", "wrong", "no server"]
+)
+def test_a_failed_download_says_what_to_do_and_leaves_nothing(
+    served, tmp_path, spoiled
+):
     if spoiled == "no server":
         served["server"].shutdown()
         served["server"].server_close()
@@ -71,8 +75,12 @@ def test_a_failed_download_says_what_to_do_and_leaves_nothing(served, tmp_path, 
         served["body"] = b"x" * len(served["body"])
     else:
         served["body"] = served["body"][:50]
-        served["promised"] = 50 if spoiled == "cut short unannounced" else served["promised"]
-    with pytest.raises(OSError, match=r"could not download set from http://127.0.0.1:") as error:
+        served["promised"] = (
+            50 if spoiled == "cut short unannounced" else served["promised"]
+        )
+    with pytest.raises(
+        OSError, match=r"could not download set from http://127.0.0.1:"
+    ) as error:
         datasets.find("set")
     assert "put the file set/pairs.txt of that archive at " in str(error.value)
     assert str(tmp_path / "data" / "set" / "pairs.txt") in str(error.value)

@@ -36,7 +36,9 @@ def imported(path):
             yield node.module.split(".")[:2]
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.glob("*.py")), ids=lambda path: path.stem
+)
 def test_imports_point_one_way(path):
     if path.stem == "__init__":
         return
@@ -50,15 +52,28 @@ def test_imports_point_one_way(path):
 def test_importing_the_package_loads_no_plots_tables_widgets_or_web_client():
     program = "import torch, sys; before = set(sys.modules); import d2lmini; "
     program += "print(*{name.split('.')[0] for name in set(sys.modules) - before})"
-    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True
+    )
     assert loaded.returncode == 0, loaded.stderr
-    heavy = {"matplotlib", "pandas", "ipywidgets", "IPython", "pooch", "requests", "sacrebleu"}
+    heavy = {
+        "matplotlib",
+        "pandas",
+        "ipywidgets",
+        "IPython",
+        "pooch",
+        "requests",
+        "sacrebleu",
+    }
     assert heavy & set(loaded.stdout.split()) == set()
     assert set(loaded.stdout.split()) - STANDARD <= {"d2lmini", "tqdm"}
 
 
 def test_the_package_stays_small():
-    lines = {path.stem: len(path.read_text("utf-8").splitlines()) for path in PACKAGE.glob("*.py")}
+    lines = {
+        path.stem: len(path.read_text("utf-8").splitlines())
+        for path in PACKAGE.glob("*.py")
+    }
     assert sum(lines[name] for name in TORCH_ONLY) <= 600
     assert sum(lines.values()) <= 2200
 
@@ -66,7 +81,9 @@ def test_the_package_stays_small():
 def test_every_public_name_has_a_docstring_with_a_source():
     """Public functions and classes of the teaching modules name where they come from."""
     for name in sorted(TORCH_ONLY | {"data", "training", "translation"}):
-        for node in ast.parse((PACKAGE / f"{name}.py").read_text(encoding="utf-8")).body:
+        for node in ast.parse(
+            (PACKAGE / f"{name}.py").read_text(encoding="utf-8")
+        ).body:
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
                 doc = ast.get_docstring(node)
                 assert doc, f"{name}.{node.name} has no docstring"

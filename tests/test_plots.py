@@ -16,21 +16,30 @@ def close():
     plt.close("all")
 
 
+def drawn(show, *args, **kwargs):
+    """Axes of the figure that a function shows."""
+    show(*args, **kwargs)
+    return plt.gcf().axes
+
+
 def test_heatmaps_show_the_numbers_on_one_scale():
     matrices = torch.rand(2, 3, 4, 5)
-    figure = show_heatmaps(matrices, "keys", "queries", titles=list("abc"), xticks=list("vwxyz"))
-    images = [image for axis in figure.axes for image in axis.get_images()][:6]
+    labels = {"titles": list("abc"), "xticks": list("vwxyz")}
+    axes = drawn(show_heatmaps, matrices, "keys", "queries", **labels)
+    images = [image for axis in axes for image in axis.get_images()][:6]
     for image, matrix in zip(images, matrices.flatten(0, 1), strict=True):
         assert np.array_equal(image.get_array(), matrix)
         assert image.get_clim() == (0, matrices.max().item())
-    assert [axis.get_title() for axis in figure.axes[:3]] == list("abc")
-    assert [tick.get_text() for tick in figure.axes[3].get_xticklabels()] == list("vwxyz")
+    assert [axis.get_title() for axis in axes[:3]] == list("abc")
+    assert [tick.get_text() for tick in axes[3].get_xticklabels()] == list("vwxyz")
 
 
 def test_heatmaps_bad_input():
     with pytest.raises(ValueError, match=r"matrices must have shape .*, got \(3, 3\)"):
         show_heatmaps(np.zeros((3, 3)), "k", "q")
-    with pytest.raises(ValueError, match=r"titles \(\['a'\]\) must have 2 entries, got 1"):
+    with pytest.raises(
+        ValueError, match=r"titles \(\['a'\]\) must have 2 entries, got 1"
+    ):
         show_heatmaps(np.zeros((1, 2, 3, 3)), "k", "q", titles=["a"])
     with pytest.raises(ValueError, match=r"yticks .* must have 3 entries, got 2"):
         show_heatmaps(np.zeros((1, 2, 3, 3)), "k", "q", yticks=["a", "b"])
@@ -38,7 +47,7 @@ def test_heatmaps_bad_input():
 
 def test_curves_show_mean_and_spread():
     runs = np.array([[1.0, 2], [3, 4]])
-    (axis,) = show_curves([1, 2], {"a": runs, "b": runs[0]}, "x", "y").axes
+    (axis,) = drawn(show_curves, [1, 2], {"a": runs, "b": runs[0]}, "x", "y")
     assert axis.lines[0].get_ydata().tolist() == [2, 3]
     assert axis.lines[1].get_ydata().tolist() == [1, 2]
     assert len(axis.collections) == 1  # one band: a single run has no spread
@@ -47,5 +56,5 @@ def test_curves_show_mean_and_spread():
 
 def test_flow():
     boxes = {"a": (0, 0, 1, 0.3, "from", "plain"), "b": (0, 1, 1, 0.3, "to", "norm")}
-    figure = show_flow(boxes, [([(0.5, 0.3), (0.5, 1)], "(2, 3)")], (2, 2))
-    assert [text.get_text() for text in figure.axes[0].texts] == ["from", "to", "(2, 3)"]
+    (axis,) = drawn(show_flow, boxes, [([(0.5, 0.3), (0.5, 1)], "(2, 3)")], (2, 2))
+    assert [text.get_text() for text in axis.texts] == ["from", "to", "(2, 3)"]

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from d2lmini import Vocab, batches, masked_cross_entropy, shift_right, train_seq2seq, training
+from d2lmini import (
+    Vocab,
+    batches,
+    masked_cross_entropy,
+    shift_right,
+    train_seq2seq,
+    training,
+)
 from d2lmini.training import NotFiniteError, train_step, try_gpu, warmup
 
 CPU = torch.device("cpu")
@@ -18,7 +25,9 @@ CPU = torch.device("cpu")
 def toy_data(num_rows=6):
     """Copy a number: the target is the source."""
     ids = torch.arange(num_rows) + 4
-    rows = torch.stack([ids, torch.full_like(ids, Vocab.eos), torch.zeros_like(ids)], dim=1)
+    rows = torch.stack(
+        [ids, torch.full_like(ids, Vocab.eos), torch.zeros_like(ids)], dim=1
+    )
     lens = torch.full((num_rows,), 2)
     return batches([rows, lens, rows, lens], batch_size=3)
 
@@ -34,7 +43,9 @@ def same(a, b):
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=4), st.integers(2, 9))
 def test_uniform_logits_give_log_v_whatever_the_padding(lens, vocab_size):
     labels = torch.randint(vocab_size, (len(lens), 5))
-    loss = masked_cross_entropy(torch.zeros(len(lens), 5, vocab_size), labels, torch.tensor(lens))
+    loss = masked_cross_entropy(
+        torch.zeros(len(lens), 5, vocab_size), labels, torch.tensor(lens)
+    )
     assert loss.item() == pytest.approx(math.log(vocab_size), abs=1e-5)
 
 
@@ -65,7 +76,9 @@ def test_the_loss_does_not_depend_on_padding():
     """Steps that are padding throughout are cut off; the loss is that of the whole batch."""
     net = tiny_net()
     src, src_lens, tgt, tgt_lens = next(iter(toy_data()))
-    whole = masked_cross_entropy(net(src, shift_right(tgt, Vocab.bos), src_lens), tgt, tgt_lens)
+    whole = masked_cross_entropy(
+        net(src, shift_right(tgt, Vocab.bos), src_lens), tgt, tgt_lens
+    )
     optimizer = torch.optim.SGD(net.parameters(), lr=0.0)
     loss = train_step(net, (src, src_lens, tgt, tgt_lens), optimizer, Vocab.bos)
     assert loss == pytest.approx(whole.item(), abs=1e-6)
@@ -118,7 +131,9 @@ def test_no_step_on_a_gradient_that_is_not_finite():
     net.decoder.output.weight.register_hook(lambda gradient: gradient * math.inf)
     before = weights(net)
     with pytest.raises(NotFiniteError, match="gradient norm"):
-        train_step(net, next(iter(toy_data())), torch.optim.Adam(net.parameters()), Vocab.bos)
+        train_step(
+            net, next(iter(toy_data())), torch.optim.Adam(net.parameters()), Vocab.bos
+        )
     assert same(weights(net), before)
 
 
@@ -150,7 +165,10 @@ def test_progress(monkeypatch, capsys, ci):
     assert ("\r" in err) is not ci
     assert "loss" in err and "tokens" in err
     if ci:
-        assert [line.split(":")[0] for line in err.splitlines()] == ["epoch 10", "epoch 20"]
+        assert [line.split(":")[0] for line in err.splitlines()] == [
+            "epoch 10",
+            "epoch 20",
+        ]
 
 
 def test_warmup_by_hand():
@@ -164,7 +182,9 @@ def test_device(monkeypatch):
     monkeypatch.setenv("D2LMINI_DEVICE", "cpu")
     assert try_gpu() == CPU
     monkeypatch.setenv("D2LMINI_DEVICE", "gpu")
-    with pytest.raises(ValueError, match=r"D2LMINI_DEVICE \('gpu'\) must be cpu, cuda or mps"):
+    with pytest.raises(
+        ValueError, match=r"D2LMINI_DEVICE \('gpu'\) must be cpu, cuda or mps"
+    ):
         try_gpu()
     monkeypatch.delenv("D2LMINI_DEVICE")
     assert try_gpu().type == ("cuda" if torch.cuda.is_available() else "cpu")

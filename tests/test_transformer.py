@@ -25,7 +25,9 @@ lengths = st.lists(st.integers(1, 6), min_size=1, max_size=3)
 def copy_ffn_and_norms(ours, theirs):
     norms = [m for m in ours.children() if hasattr(m, "norm")]
     pairs = [(ours.ffn.dense1, theirs.linear1), (ours.ffn.dense2, theirs.linear2)]
-    pairs += [(m.norm, getattr(theirs, f"norm{i}")) for i, m in enumerate(norms, start=1)]
+    pairs += [
+        (m.norm, getattr(theirs, f"norm{i}")) for i, m in enumerate(norms, start=1)
+    ]
     with torch.no_grad():
         for ours_, theirs_ in pairs:
             # Weights of a norm start as ones: other numbers show that each goes to its place.
@@ -52,7 +54,9 @@ def test_decoder_block_equals_pytorch():
     copy_ffn_and_norms(ours, theirs)
     X, memory = torch.randn(2, 4, 8), torch.randn(2, 5, 8)
     mask = padding_mask(torch.tensor([5, 3]), 5)
-    expected = theirs(X, memory, tgt_mask=~causal_mask(4), memory_key_padding_mask=~mask[:, 0, 0])
+    expected = theirs(
+        X, memory, tgt_mask=~causal_mask(4), memory_key_padding_mask=~mask[:, 0, 0]
+    )
     output, _ = ours(X, memory, mask)
     torch.testing.assert_close(output, expected, **CLOSE)
 
@@ -74,7 +78,11 @@ def test_changing_padding_changes_nothing(lens, seed):
 def test_a_future_token_changes_no_earlier_output(step, training, seed):
     torch.manual_seed(seed)
     net = tiny_net().train(training)
-    src, tgt, lens = torch.randint(11, (2, 5)), torch.randint(13, (2, 6)), torch.tensor([5, 2])
+    src, tgt, lens = (
+        torch.randint(11, (2, 5)),
+        torch.randint(13, (2, 6)),
+        torch.tensor([5, 2]),
+    )
     other = tgt.clone()
     other[:, step + 1 :] = (other[:, step + 1 :] + 1) % 13
     before, after = net(src, tgt, lens), net(src, other, lens)
@@ -86,7 +94,10 @@ def test_a_future_token_changes_no_earlier_output(step, training, seed):
 def test_incremental_decoding_equals_the_full_pass(lens, num_steps, chunk, seed):
     torch.manual_seed(seed)
     net, valid_lens = tiny_net(), torch.tensor(lens)
-    src, tgt = torch.randint(11, (len(lens), 6)), torch.randint(13, (len(lens), num_steps))
+    src, tgt = (
+        torch.randint(11, (len(lens), 6)),
+        torch.randint(13, (len(lens), num_steps)),
+    )
     memory, mask = net.encoder(src, valid_lens), padding_mask(valid_lens, 6)
     full, caches, parts = net(src, tgt, valid_lens), None, []
     for tokens in tgt.split(chunk, dim=1):
@@ -97,7 +108,11 @@ def test_incremental_decoding_equals_the_full_pass(lens, num_steps, chunk, seed)
 
 def test_a_sequence_does_not_depend_on_its_batch():
     net = tiny_net()
-    src, tgt, lens = torch.randint(11, (3, 5)), torch.randint(13, (3, 4)), torch.tensor([5, 2, 3])
+    src, tgt, lens = (
+        torch.randint(11, (3, 5)),
+        torch.randint(13, (3, 4)),
+        torch.tensor([5, 2, 3]),
+    )
     together = net(src, tgt, lens)
     for i in range(3):
         alone = net(src[i : i + 1], tgt[i : i + 1], lens[i : i + 1])
@@ -114,7 +129,11 @@ def test_every_parameter_gets_a_gradient():
 
 def test_attention_weights_of_the_last_pass():
     net = tiny_net()
-    src, tgt, lens = torch.randint(11, (2, 5)), torch.randint(13, (2, 4)), torch.tensor([5, 3])
+    src, tgt, lens = (
+        torch.randint(11, (2, 5)),
+        torch.randint(13, (2, 4)),
+        torch.tensor([5, 3]),
+    )
     net(src, tgt, lens)
     own, cross = net.decoder.attention_weights
     assert net.encoder.attention_weights.shape == (2, 2, 2, 5, 5)
@@ -125,7 +144,9 @@ def test_attention_weights_of_the_last_pass():
 
 def test_the_stack_takes_any_embedding():
     features = torch.randn(2, 7, 3)
-    embedding = nn.Sequential(nn.Linear(3, 8), LearnedPositionalEncoding(8, 0.0, max_len=7))
+    embedding = nn.Sequential(
+        nn.Linear(3, 8), LearnedPositionalEncoding(8, 0.0, max_len=7)
+    )
     assert EncoderStack(8, 16, 2, 2, 0.0)(embedding(features)).shape == (2, 7, 8)
 
 
@@ -137,7 +158,9 @@ def test_embeddings_start_with_the_scale_of_the_positions():
 
 @pytest.mark.parametrize("token", [-1, 11])
 def test_a_token_outside_the_vocabulary(token):
-    with pytest.raises(ValueError, match=rf"token id \({token}\) must lie in \[0, .*= \[0, 11\)"):
+    with pytest.raises(
+        ValueError, match=rf"token id \({token}\) must lie in \[0, .*= \[0, 11\)"
+    ):
         tiny_net()(torch.tensor([[3, token]]), torch.tensor([[0]]), torch.tensor([2]))
 
 
@@ -153,6 +176,8 @@ def test_wrong_widths():
 def test_a_sentence_longer_than_the_positions():
     encoder = TransformerEncoder(5, 8, 16, 2, 1, 0.0)
     net = EncoderDecoder(encoder, TransformerDecoder(5, 8, 16, 2, 1, 0.0))
-    with pytest.raises(ValueError, match=r"sequence length \(1001\) must be at most max_len"):
+    with pytest.raises(
+        ValueError, match=r"sequence length \(1001\) must be at most max_len"
+    ):
         net(torch.zeros(1, 1001, dtype=torch.long), torch.zeros(1, 1, dtype=torch.long),
             torch.tensor([1001]))  # fmt: skip

@@ -8,7 +8,14 @@ from conftest import tiny_net
 from hypothesis import given
 from hypothesis import strategies as st
 
-from d2lmini import Vocab, beam_search, bleu, corpus_bleu, greedy_search, predict_seq2seq
+from d2lmini import (
+    Vocab,
+    beam_search,
+    bleu,
+    corpus_bleu,
+    greedy_search,
+    predict_seq2seq,
+)
 
 CPU = torch.device("cpu")
 SRC = Vocab(["a b c d e f g"])
@@ -30,7 +37,14 @@ def score(net, src, lens, tokens):
 @given(st.integers(0, 2**31))
 def test_a_beam_of_one_is_greedy(seed):
     net = random_net(seed)
-    search = (net, torch.randint(11, (1, 5)), torch.tensor([4]), Vocab.bos, Vocab.eos, 6)
+    search = (
+        net,
+        torch.randint(11, (1, 5)),
+        torch.tensor([4]),
+        Vocab.bos,
+        Vocab.eos,
+        6,
+    )
     greedy, (beam,) = greedy_search(*search), beam_search(*search, beam_size=1)
     assert beam.tokens == greedy.tokens
     assert beam.log_prob == pytest.approx(greedy.log_prob, abs=1e-4)
@@ -56,8 +70,12 @@ def test_a_wide_beam_finds_the_best():
     src, lens = torch.tensor([[4, 5, 3]]), torch.tensor([3])
     beams = beam_search(net, src, lens, Vocab.bos, Vocab.eos, 2, beam_size=200)
     others = [t for t in range(13) if t != Vocab.eos]
-    every = [[Vocab.bos, Vocab.eos]] + [[Vocab.bos, a, b] for a in others for b in range(13)]
-    best = max(every, key=lambda tokens: score(net, src, lens, tokens) / (len(tokens) - 1))
+    every = [[Vocab.bos, Vocab.eos]] + [
+        [Vocab.bos, a, b] for a in others for b in range(13)
+    ]
+    best = max(
+        every, key=lambda tokens: score(net, src, lens, tokens) / (len(tokens) - 1)
+    )
     assert beams[0].tokens == best
 
 
@@ -75,7 +93,9 @@ def test_predict_gives_words_and_the_weights_of_the_pass():
 
 
 def test_unknown_words_are_translated_with_a_warning_that_names_them():
-    with pytest.warns(UserWarning, match=r"not in the vocabulary, read as <unk>: \['qux', 'zip'\]"):
+    with pytest.warns(
+        UserWarning, match=r"not in the vocabulary, read as <unk>: \['qux', 'zip'\]"
+    ):
         translation, _ = predict_seq2seq(random_net(0), "qux zip", SRC, TGT, 6, CPU)
     assert isinstance(translation, str)
     with warnings.catch_warnings():
@@ -84,7 +104,9 @@ def test_unknown_words_are_translated_with_a_warning_that_names_them():
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match=r"src_sentence \(' '\) must contain at least one word"):
+    with pytest.raises(
+        ValueError, match=r"src_sentence \(' '\) must contain at least one word"
+    ):
         predict_seq2seq(random_net(0), " ", SRC, TGT, 6, CPU)
     with pytest.raises(ValueError, match=r"beam_size \(0\) must be at least 1"):
         predict_seq2seq(random_net(0), "a", SRC, TGT, 6, CPU, beam_size=0)
@@ -114,9 +136,13 @@ def test_bleu_by_hand(pred, label, k, value):
 def test_bleu_bad_input():
     with pytest.raises(ValueError, match=r"k \(0\) must be at least 1"):
         bleu("a", "a", 0)
-    with pytest.raises(ValueError, match=r"label_seq \(''\) must contain at least one token"):
+    with pytest.raises(
+        ValueError, match=r"label_seq \(''\) must contain at least one token"
+    ):
         bleu("a", "", 2)
-    with pytest.raises(ValueError, match=r"predictions \(1\) and references \(2\) must be as many"):
+    with pytest.raises(
+        ValueError, match=r"predictions \(1\) and references \(2\) must be as many"
+    ):
         corpus_bleu(["a"], ["a", "b"])
 
 
@@ -129,4 +155,6 @@ def test_corpus_bleu_equals_sacrebleu(pairs):
     expected = sacrebleu.corpus_bleu(
         predictions, [references], tokenize="none", smooth_method="none", force=True
     )
-    assert corpus_bleu(predictions, references) == pytest.approx(expected.score, abs=1e-6)
+    assert corpus_bleu(predictions, references) == pytest.approx(
+        expected.score, abs=1e-6
+    )

@@ -132,7 +132,13 @@ TRANSITIVE = [
     ("find", "finds", "found", "trouve trouves trouve trouvons trouvent", "trouvé"),
     ("buy", "buys", "bought", "achète achètes achète achetons achètent", "acheté"),
     ("sell", "sells", "sold", "vends vends vend vendons vendent", "vendu"),
-    ("draw", "draws", "drew", "dessine dessines dessine dessinons dessinent", "dessiné"),
+    (
+        "draw",
+        "draws",
+        "drew",
+        "dessine dessines dessine dessinons dessinent",
+        "dessiné",
+    ),
     ("lose", "loses", "lost", "perds perds perd perdons perdent", "perdu"),
     ("want", "wants", "wanted", "veux veux veut voulons veulent", "voulu"),
 ]
@@ -203,7 +209,10 @@ def french(*parts):
     """Join words and elide: je ai -> j’ai, le arbre -> l’arbre."""
     words = " ".join(parts).split()
     for i in range(len(words) - 1):
-        if words[i] in ("je", "ne", "le", "la", "de", "me", "te") and words[i + 1][0] in VOWELS:
+        if (
+            words[i] in ("je", "ne", "le", "la", "de", "me", "te")
+            and words[i + 1][0] in VOWELS
+        ):
             words[i] = words[i][:-1] + "’"
     return " ".join(words).replace("’ ", "’")
 
@@ -212,7 +221,11 @@ def noun_phrases():
     """(english, french, indefinite french after a negation or None)."""
     for (det, det_m, det_f), (noun, nom, gender) in product(DETERMINERS, NOUNS):
         le = det_m if gender == "m" else det_f
-        yield f"{det} {noun}", french(le, nom), french("de", nom) if det == "a" else None
+        yield (
+            f"{det} {noun}",
+            french(le, nom),
+            french("de", nom) if det == "a" else None,
+        )
         for adj, masculine, before_vowel, feminine in BEFORE:
             form = feminine if gender == "f" else masculine
             if gender == "m" and nom[0] in VOWELS:
@@ -228,7 +241,11 @@ def noun_phrases():
 def inverted(forms, subject):
     """Verb and pronoun turned for a question: es-tu, a-t-elle; tom est-il."""
     verb = forms[subject.person]
-    pronoun = subject.french if subject.is_pronoun else {"m": "il", "f": "elle"}[subject.gender]
+    pronoun = (
+        subject.french
+        if subject.is_pronoun
+        else {"m": "il", "f": "elle"}[subject.gender]
+    )
     joint = "-t-" if verb[-1] in "ae" else "-"
     turned = f"{verb}{joint}{pronoun}"
     return turned if subject.is_pronoun else f"{subject.french} {turned}"
@@ -236,7 +253,11 @@ def inverted(forms, subject):
 
 def question_be(subject, past=False):
     """English: is he, were they."""
-    be = WAS[subject.person] if past else ["am", "are", "is", "are", "are"][subject.person]
+    be = (
+        WAS[subject.person]
+        if past
+        else ["am", "are", "is", "are", "are"][subject.person]
+    )
     return f"{be} {subject.english}"
 
 
@@ -250,7 +271,10 @@ def being():
         yield f"{s.english} {WAS[s.person]} {adj} .", french(s.french, was, form, ".")
         if s.person != JE:
             yield f"{question_be(s)} {adj} ?", f"{inverted(ETRE, s)} {form} ?"
-            yield f"{question_be(s, past=True)} {adj} ?", f"{inverted(ETAIT, s)} {form} ?"
+            yield (
+                f"{question_be(s, past=True)} {adj} ?",
+                f"{inverted(ETAIT, s)} {form} ?",
+            )
         if s.person == TU:
             yield f"why are you {adj} ?", f"pourquoi es-tu {form} ?"
             yield f"be {adj} .", f"sois {form} !"
@@ -272,12 +296,18 @@ def places():
     for s in SUBJECTS:
         for place, lieu in [*PLACES, ("home", f"chez {s.disjunctive}")]:
             yield f"{s.be} {place} .", french(s.french, ETRE[s.person], lieu, ".")
-            yield f"{s.not_be} {place} .", french(s.french, "ne", ETRE[s.person], "pas", lieu, ".")
+            yield (
+                f"{s.not_be} {place} .",
+                french(s.french, "ne", ETRE[s.person], "pas", lieu, "."),
+            )
             if s.person != JE:
                 yield f"{question_be(s)} {place} ?", f"{inverted(ETRE, s)} {lieu} ?"
         for them, eux in WITH:
             if s.disjunctive != eux:
-                yield f"{s.be} with {them} .", french(s.french, ETRE[s.person], "avec", eux, ".")
+                yield (
+                    f"{s.be} with {them} .",
+                    french(s.french, ETRE[s.person], "avec", eux, "."),
+                )
         if s.is_pronoun and s.person != JE:
             yield f"where {question_be(s)} ?", f"où {inverted(ETRE, s)} ?"
         elif not s.is_pronoun:
@@ -287,7 +317,10 @@ def places():
 def going():
     """he goes to bed, don't go to school"""
     for s, (place, lieu) in product(SUBJECTS, DESTINATIONS):
-        verb, va = ("goes" if s.person == IL else "go"), ["vais", "vas", "va", "allons", "vont"]
+        verb, va = (
+            ("goes" if s.person == IL else "go"),
+            ["vais", "vas", "va", "allons", "vont"],
+        )
         do = "doesn't" if s.person == IL else "don't"
         yield f"{s.english} {verb} {place} .", french(s.french, va[s.person], lieu, ".")
         yield (
@@ -312,11 +345,18 @@ def acting():
         yield f"{s.english} {verb} .", french(s.french, present, ".")
         yield f"{s.english} {do} {base} .", french(s.french, "ne", present, "pas .")
         yield f"{s.english} {past} .", french(s.french, have, participle, ".")
-        yield f"{s.english} didn't {base} .", french(s.french, "ne", have, "pas", participle, ".")
+        yield (
+            f"{s.english} didn't {base} .",
+            french(s.french, "ne", have, "pas", participle, "."),
+        )
         yield f"did {s.english} {base} ?", f"{inverted(AVOIR, s)} {participle} ?"
     for base, _, past, forms, _, participle in VERBS:
         je, _, il, nous, _ = forms.split()
-        imperative = il if base in ("work", "sing", "dance", "swim", "listen", "win", "pay") else je
+        imperative = (
+            il
+            if base in ("work", "sing", "dance", "swim", "listen", "win", "pay")
+            else je
+        )
         yield f"{base} .", f"{imperative} !"
         yield f"don't {base} .", french("ne", imperative, "pas !")
         yield f"let's {base} .", f"{nous} !"
@@ -338,7 +378,11 @@ def moving():
 def modal():
     """i can swim, he can't dance, they want to sleep."""
     for s, (base, third, forms), verb in product(SUBJECTS, MODALS, VERBS):
-        can, peut, infinitive = third if s.person == IL else base, forms.split()[s.person], verb[4]
+        can, peut, infinitive = (
+            third if s.person == IL else base,
+            forms.split()[s.person],
+            verb[4],
+        )
         yield f"{s.english} {can} {verb[0]} .", french(s.french, peut, infinitive, ".")
         if base == "can":
             no = french(s.french, "ne", peut, "pas", infinitive, ".")
@@ -353,7 +397,10 @@ def objects():
         yield f"{s.english} {verb} {np} .", french(s.french, present, gn, ".")
         if base != "want":
             have = AVOIR[s.person]
-            yield f"{s.english} {past} {np} .", french(s.french, have, participle, gn, ".")
+            yield (
+                f"{s.english} {past} {np} .",
+                french(s.french, have, participle, gn, "."),
+            )
             no = french(s.french, "ne", have, "pas", participle, negated or gn, ".")
             yield f"{s.english} didn't {base} {np} .", no
     for s, (np, gn, negated) in product(SUBJECTS, noun_phrases()):
@@ -373,18 +420,29 @@ def phrases():
 
 def pronouns():
     """she loves me: French puts the object before the verb."""
-    for s, (base, third, forms), (him, le, person) in product(SUBJECTS, FEELINGS, OBJECT_PRONOUNS):
+    for s, (base, third, forms), (him, le, person) in product(
+        SUBJECTS, FEELINGS, OBJECT_PRONOUNS
+    ):
         if {s.person, person} in ({JE}, {TU}, {NOUS}, {JE, NOUS}):
             continue  # "i love me", "we love me"
         verb, present = (third if s.person == IL else base), forms.split()[s.person]
         do = "doesn't" if s.person == IL else "don't"
         yield f"{s.english} {verb} {him} .", french(s.french, le, present, ".")
-        yield f"{s.english} {do} {base} {him} .", french(s.french, "ne", le, present, "pas .")
+        yield (
+            f"{s.english} {do} {base} {him} .",
+            french(s.french, "ne", le, present, "pas ."),
+        )
     for s, (base, third, forms) in product(SUBJECTS, FEELINGS):
         for name, nom in [("tom", "tom"), ("mary", "marie"), ("jerry", "jerry")]:
             if s.english != name:
-                verb, present = (third if s.person == IL else base), forms.split()[s.person]
-                yield f"{s.english} {verb} {name} .", french(s.french, present, nom, ".")
+                verb, present = (
+                    (third if s.person == IL else base),
+                    forms.split()[s.person],
+                )
+                yield (
+                    f"{s.english} {verb} {name} .",
+                    french(s.french, present, nom, "."),
+                )
 
 
 # How many sentences of each construction the corpus holds.
@@ -407,7 +465,9 @@ def typeset(sentence, space):
     """A tokenised sentence as it is printed: a capital, and punctuation in its place."""
     capital = ("tom", "mary", "marie", "jerry", "paris", "i", "i'm")
     words = sentence.split(" ")
-    sentence = " ".join(word.capitalize() if word in capital else word for word in words)
+    sentence = " ".join(
+        word.capitalize() if word in capital else word for word in words
+    )
     for mark, gap in ((" .", ""), (" !", space), (" ?", space)):
         sentence = sentence.replace(mark, gap + mark[1])
     return sentence[0].upper() + sentence[1:].replace("'", "’")
@@ -433,9 +493,13 @@ def corpus(seed=0):
     seen_french = Counter(translation for _, translation in pairs)
     splits = {"train": [], "val": [], "test": []}
     for pair in pairs:
-        movable = seen_french[pair[1]] == 1 and pair[1] not in dict(S1_SENTENCES).values()
+        movable = (
+            seen_french[pair[1]] == 1 and pair[1] not in dict(S1_SENTENCES).values()
+        )
         rare = min(words[word] for side in pair for word in side.split()) <= 3
-        split = next((s for s in ("test", "val") if len(splits[s]) < SPLITS[s]), "train")
+        split = next(
+            (s for s in ("test", "val") if len(splits[s]) < SPLITS[s]), "train"
+        )
         if split != "train" and movable and not rare:
             words.subtract(word for side in pair for word in side.split())
             splits[split].append(pair)

@@ -1,0 +1,123 @@
+"""What the benchmarks share: the setting of source chapter S1, runs over seeds, the ledger."""
+
+import datetime
+import json
+import platform
+import statistics
+import time
+from pathlib import Path
+
+import sacrebleu
+import torch
+
+import d2lmini
+from d2lmini import (
+    EncoderDecoder,
+    TransformerDecoder,
+    TransformerEncoder,
+    bleu,
+    load_data_nmt,
+    normalise,
+    predict_seq2seq,
+    read_pairs,
+    train_seq2seq,
+    try_gpu,
+    xavier_init,
+)
+
+RESULTS = Path(__file__).parents[1] / "results"
+SEEDS = range(5)
+BATCH_SIZE, NUM_STEPS, LR = 64, 10, 0.005
+S1_SENTENCES = {
+    "go .": "va !",
+    "i lost .": "j'ai perdu .",
+    "he's calm .": "il est calme .",
+    "i'm home .": "je suis chez moi .",
+}
+
+
+def make_net(src_vocab, tgt_vocab, num_layers=2):
+    """The translator of chapter 8: width 32, 4 heads, feed-forward width 64, dropout 0.1."""
+    sizes = 32, 64, 4, num_layers, 0.1
+    encoder = TransformerEncoder(len(src_vocab), *sizes)
+    decoder = TransformerDecoder(len(tgt_vocab), *sizes)
+    return EncoderDecoder(encoder, decoder)
+
+
+def held_out_bleu(net, vocabs, split="test"):
+    """sacreBLEU on a held-out split of eng-fra-mini, on the tokens of the book."""
+    pairs = read_pairs(split=split)
+    device = next(net.parameters()).device
+    predictions = [
+        predict_seq2seq(net, e, *vocabs, NUM_STEPS, device)[0] for e, _ in pairs
+    ]
+    references = [normalise(french) for _, french in pairs]
+    metric = sacrebleu.BLEU(tokenize="none", force=True)
+    return metric.corpus_score(predictions, [references]).score, str(
+        metric.get_signature()
+    )
+
+
+def s1_bleu(net, vocabs):
+    """Mean BLEU (k = 2) of the four sentences of the source chapter."""
+    device = next(net.parameters()).device
+    translations = [
+        predict_seq2seq(net, e, *vocabs, NUM_STEPS, device)[0] for e in S1_SENTENCES
+    ]
+    scores = [
+        bleu(t, f, 2) for t, f in zip(translations, S1_SENTENCES.values(), strict=True)
+    ]
+    return statistics.mean(scores), translations
+
+
+def run(
+    seed,
+    num_epochs,
+    name="eng-fra-mini",
+    num_examples=None,
+    num_layers=2,
+    xavier=False,
+    **training,
+):
+    """Train once; what came out, as a dict for the ledger."""
+    torch.manual_seed(seed)
+    data = BATCH_SIZE, NUM_STEPS, num_examples, name
+    train_iter, *vocabs = load_data_nmt(*data)
+    net = make_net(*vocabs, num_layers)
+    if xavier:
+        xavier_init(net)
+    start = time.perf_counter()
+    history = train_seq2seq(
+        net, train_iter, LR, num_epochs, vocabs[1], try_gpu(), **training
+    )
+    seconds = time.perf_counter() - start
+    scores = {"seed": seed, "seconds": seconds, "loss": history.loss.iloc[-1]}
+    scores["losses"] = [round(loss, 4) for loss in history.loss]
+    scores["tokens_per_sec"] = history.tokens_per_sec.median()
+    scores["s1_bleu"], scores["s1_translations"] = s1_bleu(net, vocabs)
+    if name == "eng-fra-mini":
+        scores["bleu"], scores["signature"] = held_out_bleu(net, vocabs)
+    return scores
+
+
+def mean_sd(values):
+    """'mean ± standard deviation' of a list of numbers."""
+    return f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}"
+
+
+def record(name, setting, runs):
+    """Write one entry of the ledger."""
+    entry = {
+        "name": name,
+        "date": datetime.date.today().isoformat(),
+        "d2lmini": d2lmini.__version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "device": str(try_gpu()),
+        "threads": torch.get_num_threads(),
+        "setting": setting,
+        "runs": runs,
+    }
+    RESULTS.mkdir(exist_ok=True)
+    text = json.dumps(entry, indent=1, ensure_ascii=False)
+    (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
