@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The nets are small: more threads than one only wait for each other when the machine is busy.
+export OMP_NUM_THREADS ?= 1
 CODE := $(shell find d2lmini -name '*.py' -o -name '*.tsv')
 
 .PHONY: book serve test bench clean
@@ -20,7 +22,7 @@ test: $(VENV)/installed
 	$(BIN)/codespell
 	$(BIN)/pytest tests -n 2
 	# --nbval-lax: notebooks carry no stored outputs, so a cell passes if it runs.
-	OMP_NUM_THREADS=1 $(BIN)/pytest --nbval-lax --nbval-cell-timeout=300 -n 2 --dist loadscope book
+	$(BIN)/pytest --nbval-lax --nbval-cell-timeout=300 -n 2 --dist loadscope book
 	built=$$(mktemp -d) && $(BIN)/jupyter-book build -W -n --keep-going --path-output "$$built" . \
 		&& $(BIN)/python tests/check_built_book.py "$$built/_build/html" && rm -rf "$$built"
 

@@ -1,0 +1,133 @@
+"""The form of the book: files, notebooks, cells, alternative texts, exercises."""
+
+import json
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+BOOK = ROOT / "book"
+NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
+CHAPTERS = [path for path in NOTEBOOKS if path.stem[0].isdigit()]
+DRAWING = re.compile(r"show_heatmaps\(|show_curves\(|show_flow\(|plt\.show\(\)")
+
+sys.path.insert(0, str(ROOT / "tools"))
+from notebooks import canonical  # noqa: E402
+
+every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+
+
+def cells(path, kind):
+    return [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == kind]
+
+
+def files_in(toc):
+    if isinstance(toc, dict):
+        for key, value in toc.items():
+            if key in ("root", "file"):
+                yield value
+            else:
+                yield from files_in(value)
+    elif isinstance(toc, list):
+        for entry in toc:
+            yield from files_in(entry)
+
+
+def test_the_table_of_contents_lists_the_files_that_exist():
+    listed = list(
+        files_in(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
+    )
+    existing = [p for suffix in ("*.ipynb", "*.md") for p in BOOK.glob(suffix)]
+    assert sorted(listed) == sorted(
+        str(p.relative_to(ROOT).with_suffix("")) for p in existing
+    )
+
+
+def test_git_knows_the_files():
+    """What the build needs is in the repository."""
+    inside = subprocess.run(["git", "rev-parse"], cwd=ROOT, capture_output=True)
+    if inside.returncode:
+        pytest.skip("not a git checkout")
+    tracked = subprocess.run(
+        ["git", "ls-files", "book", "results"], cwd=ROOT, capture_output=True, text=True
+    )
+    names = set(tracked.stdout.split())
+    for path in NOTEBOOKS:
+        assert str(path.relative_to(ROOT)) in names
+        for source in (cell.source for cell in cells(path, "code")):
+            for entry in re.findall(r'ledger\("([\w-]+)"', source):
+                assert f"results/{entry}.json" in names
+
+
+@every_notebook
+def test_notebooks_are_canonical(path):
+    text = path.read_text(encoding="utf-8")
+    assert text == canonical(text), "run python tools/notebooks.py"
+
+
+@every_notebook
+def test_cells_are_short(path):
+    lengths = [len(cell.source.splitlines()) for cell in cells(path, "code")]
+    assert max(lengths) <= 45
+    if path in CHAPTERS:
+        assert statistics.median(lengths) <= 8
+
+
+@every_notebook
+def test_every_figure_has_a_caption_and_a_text(path):
+    for cell in cells(path, "code"):
+        defines = cell.source.startswith("# d2lmini/")
+        if DRAWING.search(cell.source) and not defines:
+            settings = cell.metadata.get("mystnb", {})
+            assert len(settings.get("image", {}).get("alt", "")) > 40, cell.source
+            assert settings["figure"]["caption"] and settings["figure"]["name"]
+
+
+@every_chapter
+def test_chapters_have_one_skeleton(path):
+    text = "\n".join(cell.source for cell in cells(path, "markdown"))
+    parts = ["**The question.**", "**After this chapter you can**", "## Exercises", "## Summary",
+             "## Further reading"]  # fmt: skip
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert re.match(r"\([\w-]+\)=\n# \d+ ", text)
+
+
+@every_chapter
+def test_every_exercise_has_a_rating_and_a_solution_that_runs(path):
+    text = "\n".join(cell.source for cell in cells(path, "markdown"))
+    exercises = re.findall(r"```\{exercise\} .+\n:label: ([\w-]+)\n\n(★+) ", text)
+    assert len(exercises) >= 4
+    assert len(exercises) == text.count("```{exercise}")
+    solutions = re.findall(
+        r"```\{solution-start\} ([\w-]+)\n:class: dropdown\n```", text
+    )
+    assert solutions == [label for label, _ in exercises]
+    assert text.count("```{solution-end}") == len(solutions)
+
+
+@every_notebook
+def test_nothing_is_skipped_or_left_open(path):
+    text = path.read_text(encoding="utf-8")
+    for word in ("NBVAL", "raises-exception", "skip-execution", "TODO", "FIXME", "XXX"):
+        assert word not in text
+    assert not re.search(r"RESULT_[A-Z]", text)
+
+
+def test_the_ledger_says_how_it_was_made():
+    for path in (ROOT / "results").glob("*.json"):
+        entry = json.loads(path.read_text(encoding="utf-8"))
+        assert entry["name"] == path.stem
+        assert {"date", "torch", "python", "device", "setting", "runs"} <= set(entry)
+        by_setting = {}
+        for run in entry["runs"]:
+            by_setting.setdefault(json.dumps(run["setting"]), []).append(run["seed"])
+        assert len(by_setting) == len(entry["setting"])
+        assert all(seeds == [0, 1, 2, 3, 4] for seeds in by_setting.values())
