@@ -48,14 +48,10 @@ def held_out_bleu(net, vocabs, split="test"):
     """sacreBLEU on a held-out split of eng-fra-mini, on the tokens of the book."""
     pairs = read_pairs(split=split)
     device = next(net.parameters()).device
-    predictions = [
-        predict_seq2seq(net, e, *vocabs, NUM_STEPS, device)[0] for e, _ in pairs
-    ]
+    predictions = [predict_seq2seq(net, e, *vocabs, NUM_STEPS, device)[0] for e, _ in pairs]
     references = [normalise(french) for _, french in pairs]
-    metric = sacrebleu.BLEU(tokenize="none", force=True)
-    return metric.corpus_score(predictions, [references]).score, str(
-        metric.get_signature()
-    )
+    metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", force=True)
+    return metric.corpus_score(predictions, [references]).score, str(metric.get_signature())
 
 
 def s1_bleu(net, vocabs):

@@ -50,7 +50,7 @@ class MultiHeadAttention(nn.Module):
 
     def __init__(self, num_hiddens, num_heads, dropout, bias=False):
         super().__init__()
-        if num_hiddens % num_heads:
+        if num_heads < 1 or num_hiddens % num_heads:
             raise ValueError(
                 f"num_hiddens ({num_hiddens}) must be divisible by num_heads ({num_heads})"
             )

@@ -41,7 +41,7 @@ class Vocab:
     def __init__(self, sentences, min_freq=1):
         counts = Counter(" ".join(sentences).split())
         frequent = [token for token, count in counts.most_common() if count >= min_freq]
-        self.idx_to_token = [*self.reserved, *frequent]
+        self.idx_to_token = list(dict.fromkeys([*self.reserved, *frequent]))  # no doubles
         self.token_to_idx = {token: i for i, token in enumerate(self.idx_to_token)}
 
     def __len__(self):
@@ -69,8 +69,12 @@ def encode(sentences, vocab, num_steps):
         sentences: strings, tokens separated by spaces.
     Returns:
         Ids (sentences, num_steps) and valid_lens (sentences,), both int64; <eos> counts.
+    Raises:
+        ValueError: num_steps is less than 1.
     Source: chapter 8.
     """
+    if num_steps < 1:
+        raise ValueError(f"num_steps ({num_steps}) must be at least 1")
     end = [vocab.eos] + [vocab.pad] * num_steps
     ids = []  # the rows of all sentences, end to end
     for sentence in sentences:
@@ -93,9 +97,7 @@ def batches(arrays, batch_size, shuffle=True):
     return DataLoader(dataset, sampler=sampler, batch_size=None)
 
 
-def load_data_nmt(
-    batch_size, num_steps, num_examples=600, name="eng-fra-mini", min_freq=2
-):
+def load_data_nmt(batch_size, num_steps, num_examples=600, name="eng-fra-mini", min_freq=2):
     """Training batches of a corpus, and its two vocabularies.
 
     Args:

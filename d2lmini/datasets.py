@@ -30,7 +30,7 @@ REGISTRY = {
         sha256="0bb85dbaa1c896844649094d7eaf2e34bee34e84fe362b26ce7e8f2e12aae104",
         num_bytes=11_669_748,
         licence="CC BY 2.0 France; sentences from tatoeba.org by way of manythings.org/anki",
-    ),
+    )
 }
 
 
@@ -50,25 +50,23 @@ def find(name, split="train"):
         ValueError: the name or the split does not exist, or a file is not the one registered.
         OSError: the download failed.
     """
-    if (EMBEDDED / str(name)).is_dir():
+    embedded = sorted(folder.name for folder in EMBEDDED.iterdir())
+    if name in embedded:
         path = EMBEDDED / name / f"{split}.tsv"
         if not path.exists():
             raise ValueError(f"split ({split!r}) must be 'train', 'val' or 'test'")
         return path
-    if split != "train":
+    if name not in REGISTRY and not Path(name).is_file():
         raise ValueError(
-            f"split ({split!r}) must be 'train': {str(name)!r} has no other"
+            f"name ({str(name)!r}) must be one of {embedded + sorted(REGISTRY)} "
+            "or the path of a file with english<TAB>french lines"
         )
+    if split != "train":
+        raise ValueError(f"split ({split!r}) must be 'train': {str(name)!r} has no other")
     if name in REGISTRY:
         path = data_folder() / REGISTRY[name].member
         return verified(path, REGISTRY[name]) if path.exists() else download(name, path)
-    if Path(name).is_file():
-        return Path(name)
-    embedded = sorted(folder.name for folder in EMBEDDED.iterdir())
-    raise ValueError(
-        f"name ({str(name)!r}) must be one of {embedded + sorted(REGISTRY)} "
-        "or the path of a file with english<TAB>french lines"
-    )
+    return Path(name)
 
 
 def verified(path, source):
@@ -133,7 +131,7 @@ def read_pairs(name="eng-fra-mini", split="train", num_examples=None):
             for number, line in enumerate(lines, start=1):
                 if len(pairs) == num_examples:
                     break
-                columns = line.strip().split("\t")
+                columns = [column.strip() for column in line.split("\t")]
                 if len(columns) > 1 and columns[0] and columns[1]:
                     pairs.append((columns[0], columns[1]))
                 elif columns != [""]:

@@ -34,7 +34,7 @@ class AddNorm(nn.Module):
         num_hiddens: size of the last axis, the only one that is normalised.
         dropout: probability with which an element of the branch is dropped.
     Shapes:
-        X, the input of a sublayer, and Y, its output: (batch, steps, num_hiddens)
+        X, the input of a part of a block, and Y, its output: (batch, steps, num_hiddens)
     Raises:
         ValueError: X and Y differ in shape.
     Source: Vaswani et al. 2017, section 3.1; Ba et al. 2016; chapter 6.

@@ -16,7 +16,7 @@ def padding_mask(valid_lens, num_steps):
     Raises:
         TypeError: valid_lens does not hold integers.
         ValueError: valid_lens is not one-dimensional or leaves [0, num_steps].
-    Source: Vaswani et al. 2017 leave it unsaid; chapter 2.
+    Source: chapter 2.
     """
     if (
         valid_lens.is_floating_point()
@@ -65,12 +65,7 @@ def causal_mask(num_queries, num_keys=None, device=None):
 
 
 def check_mask(mask, shape):
-    """Raise unless mask is boolean and broadcasts to shape.
-
-    Raises:
-        TypeError: mask is not a boolean tensor.
-        ValueError: mask does not broadcast; the text gives both shapes.
-    """
+    """Raise TypeError unless mask is boolean, ValueError unless it broadcasts to shape."""
     if not isinstance(mask, torch.Tensor) or mask.dtype != torch.bool:
         got = mask.dtype if isinstance(mask, torch.Tensor) else type(mask).__name__
         raise TypeError(f"mask must be a boolean tensor, True = may attend; got {got}")

@@ -1,5 +1,7 @@
 """Figures of the book. Functions take arrays, never modules."""
 
+from itertools import cycle
+
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
@@ -22,33 +24,29 @@ COLOURS = {"plain": "#FFFFFF", "attention": "#F9D5A7", "network": "#BFDCEB", "no
 
 
 def show_heatmaps(
-    matrices,
-    xlabel,
-    ylabel,
-    titles=None,
-    figsize=None,
-    xticks=None,
-    yticks=None,
-    cmap="viridis",
+    matrices, xlabel, ylabel, titles=None, figsize=None, xticks=None, yticks=None, rows=None
 ):
     """Matrices as images, one row of them a leading index, all on one colour scale.
 
     Args:
         matrices: array (rows, columns, queries, keys), on any device.
         xlabel, ylabel: what keys and queries are.
-        titles: one a column.
+        titles, rows: one a column, one a row of the grid.
         figsize: inches; None = by the size of the matrices.
         xticks, yticks: labels of keys and queries, such as tokens.
     Raises:
         ValueError: matrices is not four-dimensional, or labels do not fit.
     Source: chapter 9.
     """
-    matrices = np.asarray(matrices.cpu() if hasattr(matrices, "cpu") else matrices)
+    if hasattr(matrices, "detach"):  # a tensor, of any dtype, on any device
+        matrices = matrices.detach().float().cpu()
+    matrices = np.asarray(matrices)
     if matrices.ndim != 4:
         shape = "(rows, columns, queries, keys)"
         raise ValueError(f"matrices must have shape {shape}, got {matrices.shape}")
     num_rows, num_columns, num_queries, num_keys = matrices.shape
     check_labels("titles", titles, num_columns)
+    check_labels("rows", rows, num_rows)
     check_labels("xticks", xticks, num_keys)
     check_labels("yticks", yticks, num_queries)
     figsize = figsize or (
@@ -61,10 +59,12 @@ def show_heatmaps(
             layout="constrained",
         )  # fmt: skip
         for (i, j), axis in np.ndenumerate(axes):
-            image = axis.imshow(matrices[i, j], cmap=cmap, vmin=0, vmax=matrices.max())
+            image = axis.imshow(matrices[i, j], vmin=0, vmax=matrices.max())
             axis.spines[:].set_visible(False)
             if titles is not None and i == 0:
                 axis.set_title(titles[j])
+            if rows is not None and j == 0:
+                axis.set_ylabel(rows[i])
             if xticks is not None:
                 axis.set_xticks(range(num_keys), xticks, rotation=90)
             if yticks is not None:
@@ -94,7 +94,7 @@ def show_curves(x, curves, xlabel, ylabel, figsize=(5, 3), yscale="linear"):
     with plt.rc_context(STYLE):
         _, axis = plt.subplots(figsize=figsize, layout="constrained")
         for style, (label, y) in zip(
-            ("-", "--", ":", "-."), curves.items(), strict=False
+            cycle(("-", "--", ":", "-.")), curves.items(), strict=False
         ):
             runs = np.atleast_2d(y)
             mean = runs.mean(axis=0)
@@ -135,21 +135,13 @@ def show_flow(boxes, arrows, figsize):
         for points, text in arrows:
             (x0, y0), (x1, y1) = points[0], points[1]
             axis.plot(
-                *zip(*points, strict=True),
-                color="#444444",
-                lw=1,
-                solid_joinstyle="round",
+                *zip(*points, strict=True), color="#444444", lw=1, solid_joinstyle="round"
             )
             axis.add_patch(
                 FancyArrowPatch(points[-2], points[-1], arrowstyle="-|>", mutation_scale=10,
                                 color="#444444", shrinkA=0, shrinkB=0)
             )  # fmt: skip
             axis.text(
-                (x0 + x1) / 2 + 0.06,
-                (y0 + y1) / 2,
-                text,
-                ha="left",
-                va="center",
-                size=8,
+                (x0 + x1) / 2 + 0.06, (y0 + y1) / 2, text, ha="left", va="center", size=8
             )
         plt.show()

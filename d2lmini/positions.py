@@ -25,9 +25,8 @@ def sinusoidal_table(num_steps, num_hiddens):
     positions = torch.arange(num_steps, dtype=torch.float32)[:, None]  # (steps, 1)
     exponents = torch.arange(0, num_hiddens, 2, dtype=torch.float32) / num_hiddens
     angles = positions / 10000**exponents  # (steps, num_hiddens / 2)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(
-        1
-    )  # (steps, num_hiddens)
+    pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)
+    return pairs.flatten(1)  # (steps, num_hiddens)
 
 
 def check_length(start, num_steps, max_len):
@@ -56,9 +55,7 @@ class PositionalEncoding(nn.Module):
         super().__init__()
         self.dropout = nn.Dropout(dropout)
         # A buffer moves with .to(device); it is no parameter, so no optimiser changes it.
-        self.register_buffer(
-            "P", sinusoidal_table(max_len, num_hiddens), persistent=False
-        )
+        self.register_buffer("P", sinusoidal_table(max_len, num_hiddens), persistent=False)
 
     def forward(self, X, start=0):
         """Encode X, whose first step is at position start of its sequence."""
@@ -70,7 +67,7 @@ class PositionalEncoding(nn.Module):
 class LearnedPositionalEncoding(nn.Module):
     """Adds one trained vector a position to X, then applies dropout.
 
-    Args, Shapes, Raises: as PositionalEncoding; num_hiddens may be odd.
+    As PositionalEncoding, but num_hiddens may be odd.
     Source: Gehring et al. 2017, section 3.1; chapter 3.
     """
 

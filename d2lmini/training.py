@@ -19,12 +19,16 @@ def try_gpu():
     """The device that $D2LMINI_DEVICE names; without it cuda if there is one, else cpu.
 
     Raises:
-        ValueError: D2LMINI_DEVICE is not cpu, cuda or mps.
+        ValueError: D2LMINI_DEVICE is not cpu, cuda or mps, or this machine has no such device.
+    Source: chapter 8.
     """
     default = "cuda" if torch.cuda.is_available() else "cpu"
     name = os.environ.get("D2LMINI_DEVICE") or default
     if name not in ("cpu", "cuda", "mps"):
         raise ValueError(f"D2LMINI_DEVICE ({name!r}) must be cpu, cuda or mps")
+    available = {"cpu": True, "cuda": torch.cuda.is_available()}
+    if not available.get(name, torch.backends.mps.is_available()):
+        raise ValueError(f"D2LMINI_DEVICE ({name!r}) must be a device of this machine")
     return torch.device(name)
 
 
@@ -72,7 +76,9 @@ def shift_right(labels, bos):
 
 
 class NotFiniteError(ArithmeticError):
-    """The loss or its gradient became infinite or NaN."""
+    """The loss or its gradient became infinite or NaN; step counts from 1 in its epoch."""
+
+    step = None
 
 
 def train_step(net, batch, optimizer, bos, label_smoothing=0.0):
@@ -87,16 +93,16 @@ def train_step(net, batch, optimizer, bos, label_smoothing=0.0):
     src, src_valid_lens, tgt, tgt_valid_lens = batch
     # Steps that are padding in every row are work for nothing.
     src, tgt = src[:, : src_valid_lens.max()], tgt[:, : tgt_valid_lens.max()]
-    logits = net(
-        src, shift_right(tgt, bos), src_valid_lens
-    )  # (batch, steps, vocab_size)
+    reads = shift_right(tgt, bos)
+    logits = net(src, reads, src_valid_lens)  # (batch, steps, vocab_size)
     loss = masked_cross_entropy(logits, tgt, tgt_valid_lens, label_smoothing)
     optimizer.zero_grad()
     loss.backward()
-    parameters = optimizer.param_groups[0]["params"]
-    norm = nn.utils.clip_grad_norm_(parameters, max_norm=1.0).item()
+    norm = nn.utils.clip_grad_norm_(net.parameters(), max_norm=1.0).item()
     if not math.isfinite(loss.item() + norm):
-        raise NotFiniteError(f"loss {loss.item()}, gradient norm {norm}")
+        raise NotFiniteError(
+            f"loss ({loss.item()}) and gradient norm ({norm}) must be finite"
+        )
     optimizer.step()
     return loss.item()
 
@@ -107,7 +113,7 @@ def train_epoch(net, train_iter, optimizer, schedule, bos, device, label_smoothi
     Returns:
         The loss, mean nats per target token, and the target tokens per second.
     Raises:
-        NotFiniteError: see train_step; the text gives the step.
+        NotFiniteError: see train_step; its step is set.
     Source: chapter 8.
     """
     start, nats, num_tokens = time.perf_counter(), 0.0, 0
@@ -116,7 +122,8 @@ def train_epoch(net, train_iter, optimizer, schedule, bos, device, label_smoothi
         try:
             loss = train_step(net, batch, optimizer, bos, label_smoothing)
         except NotFiniteError as error:
-            raise NotFiniteError(f"step {step} of {len(train_iter)}: {error}") from None
+            error.step = step
+            raise
         schedule.step()
         batch_tokens = batch[3].sum().item()
         nats, num_tokens = nats + loss * batch_tokens, num_tokens + batch_tokens
@@ -165,30 +172,31 @@ def train_seq2seq(
         and tokens_per_sec (target tokens, padding not counted).
     Source: chapter 8.
     """
-    from pandas import (
-        DataFrame,
-    )  # only here: it takes longer to import than all of d2lmini
+    # Imported here: it takes longer to import than all of d2lmini.
+    from pandas import DataFrame
 
     net.to(device).train()
     optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(warmup_steps))
-    history, good = [], copy.deepcopy(net.state_dict())
-    bar = tqdm(
-        range(1, num_epochs + 1), "training", unit="epoch", disable="CI" in os.environ
-    )
+    history, snapshots = [], [copy.deepcopy(net.state_dict())]  # after each epoch; two kept
+    epochs = range(1, num_epochs + 1)
+    in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
+    bar = tqdm(epochs, "training", unit="epoch", disable=in_ci)
     try:
         for epoch in bar:
             args = optimizer, schedule, tgt_vocab.bos, device, label_smoothing
             history.append(train_epoch(net, train_iter, *args))
-            good = copy.deepcopy(net.state_dict())
+            snapshots = [snapshots[-1], copy.deepcopy(net.state_dict())]
             _report(bar, epoch, *history[-1])
     except KeyboardInterrupt:
         print(f"stopped by hand after {len(history)} epochs", file=sys.stderr)
     except NotFiniteError as error:
-        net.load_state_dict(good)
+        # What fails at the first step was broken by the last step of the epoch before.
+        good = max(len(history) - 1, 0) if error.step == 1 else len(history)
+        net.load_state_dict(snapshots[0 if error.step == 1 else -1])
         warnings.warn(
-            f"training stopped in epoch {len(history) + 1}, {error}. The weights after epoch "
-            f"{len(history)} are back in place; try a smaller lr than {lr}",
+            f"training stopped at epoch {len(history) + 1}, step {error.step}: {error}. The "
+            f"weights after epoch {good} are back in place; try a smaller lr than {lr}",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -197,8 +205,8 @@ def train_seq2seq(
 
 
 def _report(bar, epoch, loss, tokens_per_sec):
-    """Show an epoch on the progress bar, or as a line every tenth epoch where there is none."""
+    """Show an epoch on the progress bar, or as a line, every tenth and the last, where there is none."""
     bar.set_postfix(loss=f"{loss:.3f}", tokens_per_sec=f"{tokens_per_sec:.0f}")
-    if bar.disable and epoch % 10 == 0:
+    if bar.disable and (epoch % 10 == 0 or epoch == bar.total):
         line = f"epoch {epoch}: loss {loss:.3f}, {tokens_per_sec:.0f} tokens/s"
         print(line, file=sys.stderr)

@@ -26,9 +26,7 @@ class EncoderBlock(nn.Module):
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
 
-    def __init__(
-        self, num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias=False
-    ):
+    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias=False):
         super().__init__()
         self.attention = MultiHeadAttention(num_hiddens, num_heads, dropout, use_bias)
         self.addnorm1 = AddNorm(num_hiddens, dropout)
@@ -54,17 +52,11 @@ class DecoderBlock(nn.Module):
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
 
-    def __init__(
-        self, num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias=False
-    ):
+    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias=False):
         super().__init__()
-        self.self_attention = MultiHeadAttention(
-            num_hiddens, num_heads, dropout, use_bias
-        )
+        self.self_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, use_bias)
         self.addnorm1 = AddNorm(num_hiddens, dropout)
-        self.cross_attention = MultiHeadAttention(
-            num_hiddens, num_heads, dropout, use_bias
-        )
+        self.cross_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, use_bias)
         self.addnorm2 = AddNorm(num_hiddens, dropout)
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
         self.addnorm3 = AddNorm(num_hiddens, dropout)
@@ -92,13 +84,7 @@ class EncoderStack(nn.Module):
     """
 
     def __init__(
-        self,
-        num_hiddens,
-        ffn_num_hiddens,
-        num_heads,
-        num_layers,
-        dropout,
-        use_bias=False,
+        self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, use_bias=False
     ):
         super().__init__()
         sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias
@@ -119,13 +105,7 @@ class DecoderStack(nn.Module):
     """
 
     def __init__(
-        self,
-        num_hiddens,
-        ffn_num_hiddens,
-        num_heads,
-        num_layers,
-        dropout,
-        use_bias=False,
+        self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, use_bias=False
     ):
         super().__init__()
         sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias
@@ -171,18 +151,14 @@ class TokenEmbedding(nn.Module):
             raise ValueError(
                 f"token id ({token}) must lie in [0, vocab_size) = [0, {vocab_size})"
             )
-        X = self.embedding(tokens) * math.sqrt(
-            num_hiddens
-        )  # (batch, steps, num_hiddens)
+        X = self.embedding(tokens) * math.sqrt(num_hiddens)  # (batch, steps, num_hiddens)
         return self.positions(X, start)
 
 
 class TransformerEncoder(nn.Module):
     """Embedding, positions and a stack of encoder blocks.
 
-    Args:
-        vocab_size: number of source tokens.
-        num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, use_bias: see EncoderStack.
+    Args: vocab_size, the number of source tokens; the others as EncoderStack.
     Shapes:
         tokens: (batch, steps), integers
         valid_lens: (batch,), the number of real tokens of each row; None = all
@@ -221,9 +197,7 @@ class TransformerEncoder(nn.Module):
 class TransformerDecoder(nn.Module):
     """Embedding, positions, a stack of decoder blocks, and the output layer.
 
-    Args:
-        vocab_size: number of target tokens.
-        num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, use_bias: see DecoderStack.
+    Args: vocab_size, the number of target tokens; the others as DecoderStack.
     Shapes:
         tokens: (batch, steps), integers: the whole target, or the steps that follow the caches
         memory: (batch, source steps, num_hiddens), the encoder's output

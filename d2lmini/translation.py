@@ -32,16 +32,18 @@ def encode_source(src_sentence, src_vocab, num_steps, device):
     Raises:
         ValueError: the sentence is empty.
     Warns:
-        A word is not in the vocabulary.
+        A word is not in the vocabulary, or the sentence is cut.
+    Source: chapter 8.
     """
     sentence = normalise(src_sentence)
     if not sentence:
-        raise ValueError(
-            f"src_sentence ({src_sentence!r}) must contain at least one word"
-        )
+        raise ValueError(f"src_sentence ({src_sentence!r}) must contain at least one word")
     unknown = [token for token in sentence.split() if token not in src_vocab]
     if unknown:
         warnings.warn(f"not in the vocabulary, read as <unk>: {unknown}", stacklevel=3)
+    length = len(sentence.split()) + 1  # with <eos>
+    if length > num_steps:
+        warnings.warn(f"{length} tokens are cut to num_steps ({num_steps})", stacklevel=3)
     src, valid_lens = encode([sentence], src_vocab, num_steps)
     return src.to(device), valid_lens.to(device)
 
@@ -75,7 +77,8 @@ def beam_search(net, src, src_valid_lens, bos, eos, num_steps, beam_size):
 
     Shapes: as greedy_search.
     Returns:
-        At most beam_size hypotheses, the best first, ranked by log-probability per token.
+        At most beam_size hypotheses, ranked by log-probability per token; those that did not
+        end within num_steps come last.
     Raises:
         ValueError: beam_size is less than 1.
     Source: Sutskever et al. 2014, section 3.2; chapter 8.
@@ -86,29 +89,30 @@ def beam_search(net, src, src_valid_lens, bos, eos, num_steps, beam_size):
     memory_mask = padding_mask(src_valid_lens, src.shape[1])
     growing, ended = [Hypothesis([bos], 0.0)], []
     for _ in range(num_steps):
-        tokens = torch.tensor(
-            [h.tokens for h in growing], device=src.device
-        )  # (beams, steps)
-        logits, _ = net.decoder(
-            tokens, memory.expand(len(growing), -1, -1), memory_mask
-        )
+        # All steps again, without a cache: beams branch and die, and rows would change places.
+        tokens = [h.tokens for h in growing]
+        tokens = torch.tensor(tokens, device=src.device)  # (beams, steps)
+        memories = memory.expand(len(growing), -1, -1)
+        logits, _ = net.decoder(tokens, memories, memory_mask)
         log_probs = logits[:, -1].log_softmax(dim=-1).double()  # (beams, vocab_size)
         totals = log_probs + log_probs.new_tensor([[h.log_prob] for h in growing])
         best = totals.flatten().topk(min(beam_size, totals.numel()))
         extended = []
-        for log_prob, index in zip(
-            best.values.tolist(), best.indices.tolist(), strict=True
-        ):
+        for log_prob, index in zip(*(t.tolist() for t in best), strict=True):
             parent, token = divmod(index, totals.shape[1])
             extended.append(Hypothesis([*growing[parent].tokens, token], log_prob))
         ended += [h for h in extended if h.tokens[-1] == eos]
         growing = [h for h in extended if h.tokens[-1] != eos]
         if not growing or len(ended) >= beam_size:
             break
-    ranked = sorted(
-        ended + growing, key=lambda h: h.log_prob / (len(h.tokens) - 1), reverse=True
-    )
-    return ranked[:beam_size]
+    ended.sort(key=log_prob_per_token, reverse=True)
+    growing.sort(key=log_prob_per_token, reverse=True)
+    return (ended + growing)[:beam_size]
+
+
+def log_prob_per_token(hypothesis):
+    """Mean log-probability of the tokens after <bos>; comparable between lengths."""
+    return hypothesis.log_prob / (len(hypothesis.tokens) - 1)
 
 
 def predict_seq2seq(
@@ -126,34 +130,34 @@ def predict_seq2seq(
     Raises:
         ValueError: the sentence is empty.
     Warns:
-        A word is not in the vocabulary.
+        A word is not in the vocabulary, or the sentence is cut.
     Source: chapter 8.
     """
     src, src_valid_lens = encode_source(src_sentence, src_vocab, num_steps, device)
     net.to(device).eval()
     search = (net, src, src_valid_lens, tgt_vocab.bos, tgt_vocab.eos, num_steps)
     best = (
-        greedy_search(*search)
-        if beam_size is None
-        else beam_search(*search, beam_size)[0]
+        greedy_search(*search) if beam_size is None else beam_search(*search, beam_size)[0]
     )
     with torch.no_grad():
         net(src, torch.tensor([best.tokens[:-1]], device=src.device), src_valid_lens)
     weights = (net.encoder.attention_weights, *net.decoder.attention_weights)
-    weights = AttentionWeights(
-        *(w[:, 0] for w in weights)
-    )  # the batch has one sentence
+    # (layers, batch = 1, heads, queries, keys) -> (layers, heads, queries, keys)
+    weights = AttentionWeights(*(w[:, 0] for w in weights))
     words = [token for token in best.tokens[1:] if token != tgt_vocab.eos]
     return " ".join(tgt_vocab.to_tokens(words)), weights
 
 
 def ngrams(tokens, n):
-    """Counts of the runs of n tokens."""
+    """Counts of the runs of n tokens.
+
+    Source: Papineni et al. 2002; chapter 8.
+    """
     return Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
 
 
 def bleu(pred_seq, label_seq, k):
-    """BLEU of one sentence, n-grams up to k, longer ones weighted more: p_n^(1 / 2^n).
+    """BLEU of one sentence, n-grams up to k with the weights p_n^(1 / 2^n).
 
     Args:
         pred_seq, label_seq: tokens separated by spaces.
@@ -190,13 +194,14 @@ def corpus_bleu(predictions, references, k=4):
         ValueError: the two lists differ in length.
     Source: Papineni et al. 2002, section 2.3; chapter 8.
     """
+    if k < 1:
+        raise ValueError(f"k ({k}) must be at least 1")
     if len(predictions) != len(references):
         raise ValueError(
-            f"predictions ({len(predictions)}) and references ({len(references)}) must be as many"
+            f"len(predictions) ({len(predictions)}) must equal "
+            f"len(references) ({len(references)})"
         )
-    pairs = [
-        (p.split(), r.split()) for p, r in zip(predictions, references, strict=True)
-    ]
+    pairs = [(p.split(), r.split()) for p, r in zip(predictions, references, strict=True)]
     log_precision = 0.0
     for n in range(1, k + 1):
         matches = sum((ngrams(p, n) & ngrams(r, n)).total() for p, r in pairs)

@@ -3,20 +3,30 @@
 Nothing is loaded from the network, every local link and file exists, every picture has a text.
 """
 
+import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 # Attributes by which a page loads something, by tag; a link that a reader may click is none.
-LOADING = {
-    "script": "src",
-    "img": "src",
-    "link": "href",
-    "iframe": "src",
-    "source": "src",
+SOURCES = dict.fromkeys(
+    ["script", "img", "iframe", "source", "video", "audio", "embed"], "src"
+)
+LOADING = SOURCES | {"link": "href", "object": "data"}
+LINK_KINDS_THAT_DO_NOT = {
+    "next",
+    "prev",
+    "search",
+    "index",
+    "canonical",
+    "author",
+    "license",
 }
-LINK_KINDS_THAT_LOAD = {"stylesheet", "icon", "preload", "modulepreload"}
+# What a style sheet or an inline script would fetch from elsewhere.
+REMOTE = re.compile(
+    r"""url\(\s*['"]?(?:https?:)?//|@import\s+['"](?:https?:)?//|(?:import|fetch)\(\s*['"]https?:"""
+)
 
 
 class Page(HTMLParser):
@@ -25,7 +35,12 @@ class Page(HTMLParser):
     def __init__(self, path):
         super().__init__()
         self.loads, self.links, self.ids, self.problems = [], [], set(), []
-        self.feed(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        self.feed(text)
+        code = re.findall(r"<(script|style)[^>]*>(.*?)</\1>", text, flags=re.S)
+        self.problems += [
+            f"fetches: {m[0]}" for _, body in code for m in REMOTE.finditer(body)
+        ]
 
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)
@@ -36,13 +51,16 @@ class Page(HTMLParser):
         if tag == "img" and not (attrs.get("alt") or "").strip():
             self.problems.append(f"picture without a text: {attrs.get('src')}")
         kinds = set((attrs.get("rel") or "").split())
-        loads = tag in LOADING and (tag != "link" or kinds & LINK_KINDS_THAT_LOAD)
+        loads = tag in LOADING and (tag != "link" or not kinds <= LINK_KINDS_THAT_DO_NOT)
         if loads and attrs.get(LOADING[tag]):
             self.loads.append(attrs[LOADING[tag]])
 
 
 def problems(root):
     """One line for each thing that is wrong."""
+    for path in root.rglob("*.css"):
+        for match in REMOTE.finditer(path.read_text(encoding="utf-8")):
+            yield f"{path.relative_to(root)}: fetches {match[0]}"
     pages = {path: Page(path) for path in sorted(root.rglob("*.html"))}
     for path, page in pages.items():
         place = path.relative_to(root)
@@ -57,9 +75,7 @@ def problems(root):
                 continue
             if parts.scheme:  # data:, mailto:
                 continue
-            target = (
-                (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            )
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             if not target.exists():
                 yield f"{place}: {url} does not exist"
                 continue

@@ -117,6 +117,23 @@ def test_dropout_acts_in_training_only_and_not_on_the_kept_weights():
     assert torch.equal(attention(X, X, X), attention(X, X, X))
 
 
+@given(st.integers(0, 2**31))
+def test_arguments_are_not_changed(seed):
+    torch.manual_seed(seed)
+    attention = MultiHeadAttention(8, 2, 0.5)
+    arguments = [torch.randn(2, 3, 8) for _ in range(3)] + [torch.rand(2, 1, 3, 3) < 0.5]
+    before = [argument.clone() for argument in arguments]
+    attention(*arguments)
+    assert all(torch.equal(a, b) for a, b in zip(arguments, before, strict=True))
+
+
+def test_no_heads():
+    with pytest.raises(
+        ValueError, match=r"num_hiddens \(8\) must be divisible by num_heads \(0\)"
+    ):
+        MultiHeadAttention(8, 0, 0.0)
+
+
 def test_heads_must_divide_the_width():
     with pytest.raises(
         ValueError, match=r"num_hiddens \(10\) must be divisible by num_heads \(3\)"

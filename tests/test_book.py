@@ -41,9 +41,7 @@ def files_in(toc):
 
 
 def test_the_table_of_contents_lists_the_files_that_exist():
-    listed = list(
-        files_in(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
-    )
+    listed = list(files_in(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))))
     existing = [p for suffix in ("*.ipynb", "*.md") for p in BOOK.glob(suffix)]
     assert sorted(listed) == sorted(
         str(p.relative_to(ROOT).with_suffix("")) for p in existing
@@ -106,9 +104,7 @@ def test_every_exercise_has_a_rating_and_a_solution_that_runs(path):
     exercises = re.findall(r"```\{exercise\} .+\n:label: ([\w-]+)\n\n(★+) ", text)
     assert len(exercises) >= 4
     assert len(exercises) == text.count("```{exercise}")
-    solutions = re.findall(
-        r"```\{solution-start\} ([\w-]+)\n:class: dropdown\n```", text
-    )
+    solutions = re.findall(r"```\{solution-start\} ([\w-]+)\n:class: dropdown\n```", text)
     assert solutions == [label for label, _ in exercises]
     assert text.count("```{solution-end}") == len(solutions)
 

@@ -61,7 +61,9 @@ def test_your_own_file(tmp_path):
     assert "runs" in src_vocab and "court" in tgt_vocab
 
 
-@pytest.mark.parametrize("line", ["no tab here", "no french\t", "\tno english", "a  b"])
+@pytest.mark.parametrize(
+    "line", ["no tab here", "no french\t", "\tno english", " \tb", "\tb\tc", "a  b"]
+)
 def test_a_bad_line_is_named(tmp_path, line):
     path = write(tmp_path, f"Go.\tVa !\n\n{line}\n")
     with pytest.raises(
@@ -70,12 +72,30 @@ def test_a_bad_line_is_named(tmp_path, line):
         read_pairs(path)
 
 
+def test_only_as_many_lines_are_read_as_are_wanted(tmp_path):
+    """The corpus with 167,130 pairs takes no longer than 600 of them."""
+    path = write(tmp_path, "a\tb\n" * 3 + "a line without a tab\n")
+    assert len(read_pairs(path, num_examples=3)) == 3
+    with pytest.raises(ValueError, match="line 4"):
+        read_pairs(path)
+
+
+def test_load_data_takes_the_first_pairs_and_frequent_tokens(tmp_path):
+    path = write(tmp_path, "a b\tx\na c\tx y\nd d\tz z\n")
+    train_iter, src_vocab, tgt_vocab = load_data_nmt(9, 4, num_examples=2, name=path)
+    assert len(next(iter(train_iter))[0]) == 2
+    assert src_vocab.idx_to_token[4:] == ["a"] and tgt_vocab.idx_to_token[4:] == ["x"]
+    assert len(load_data_nmt(9, 4, None, path, min_freq=1)[1]) == 4 + 4
+
+
+def test_reserved_tokens_in_a_text_are_not_counted_twice():
+    assert Vocab(["<pad> a <unk>"]).idx_to_token == [*Vocab.reserved, "a"]
+
+
 def test_bad_files(tmp_path):
     with pytest.raises(ValueError, match=r"own.tsv must be UTF-8"):
         read_pairs(write(tmp_path, "Go.\tça\n", "latin-1"))
-    with pytest.raises(
-        ValueError, match=r"own.tsv must hold at least one sentence pair"
-    ):
+    with pytest.raises(ValueError, match=r"own.tsv must hold at least one sentence pair"):
         read_pairs(write(tmp_path, "\n"))
 
 
@@ -86,10 +106,13 @@ def test_wrong_arguments():
         ValueError, match=r"split \('dev'\) must be 'train', 'val' or 'test'"
     ):
         read_pairs(split="dev")
-    with pytest.raises(
-        ValueError, match=r"name \('eng-ger'\) must be one of \['eng-fra-mini', 'f"
-    ):
-        read_pairs("eng-ger")
+    for name in ("eng-ger", "", "."):
+        with pytest.raises(
+            ValueError, match=r"name \('.*'\) must be one of \['eng-fra-mini'"
+        ):
+            read_pairs(name, split="val")
+    with pytest.raises(ValueError, match=r"num_steps \(0\) must be at least 1"):
+        encode(["a"], Vocab(["a"]), 0)
     with pytest.raises(
         ValueError, match=r"split \('test'\) must be 'train': 'fra-eng' has no"
     ):

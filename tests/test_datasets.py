@@ -65,9 +65,7 @@ def test_download_once(served, tmp_path):
 @pytest.mark.parametrize(
     "spoiled", ["cut short", "cut short unannounced", "wrong", "no server"]
 )
-def test_a_failed_download_says_what_to_do_and_leaves_nothing(
-    served, tmp_path, spoiled
-):
+def test_a_failed_download_says_what_to_do_and_leaves_nothing(served, tmp_path, spoiled):
     if spoiled == "no server":
         served["server"].shutdown()
         served["server"].server_close()
@@ -85,6 +83,16 @@ def test_a_failed_download_says_what_to_do_and_leaves_nothing(
     assert "put the file set/pairs.txt of that archive at " in str(error.value)
     assert str(tmp_path / "data" / "set" / "pairs.txt") in str(error.value)
     assert datasets.REGISTRY["set"].sha256 in str(error.value)
+    assert files(tmp_path) == []
+
+
+def test_a_wrong_file_in_the_right_archive(served, tmp_path, monkeypatch):
+    import dataclasses
+
+    source = dataclasses.replace(datasets.REGISTRY["set"], sha256="0" * 64)
+    monkeypatch.setitem(datasets.REGISTRY, "set", source)
+    with pytest.raises(OSError, match=r"could not download set .* has sha256"):
+        datasets.find("set")
     assert files(tmp_path) == []
 
 

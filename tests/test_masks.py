@@ -51,16 +51,25 @@ def test_arguments_are_not_changed(shape, seed):
     assert torch.equal(scores, before[0]) and torch.equal(mask, before[1])
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-def test_a_row_with_nothing_to_attend_to_gives_zeros_and_finite_gradients(dtype):
-    scores = torch.randn(1, 1, 3, 4).to(dtype).requires_grad_()
-    mask = torch.tensor([[True] * 4, [False] * 4, [False, True, False, False]])
+@given(shapes, seeds, st.sampled_from([torch.float32, torch.float16, torch.bfloat16]))
+def test_a_row_with_nothing_to_attend_to_gives_zeros_and_finite_gradients(
+    shape, seed, dtype
+):
+    scores, mask = random_scores_and_mask(shape, seed)
+    mask[:, :, 0] = False
+    scores = scores.to(dtype).requires_grad_()
     weights = masked_softmax(scores, mask)
-    assert (weights[..., 1, :] == 0).all()
-    (weights * torch.arange(4)).sum().backward()
+    assert (weights[:, :, 0] == 0).all() and weights.isfinite().all()
+    (weights * torch.arange(shape[-1])).sum().backward()
     assert scores.grad.isfinite().all()
-    assert (scores.grad[..., 1, :] == 0).all()
-    assert (scores.grad[..., 0, :] != 0).any()
+    assert (scores.grad[~mask] == 0).all()
+
+
+def test_a_masked_row_does_not_stop_the_gradient_of_others():
+    scores = torch.randn(2, 3, requires_grad=True)
+    mask = torch.tensor([[False] * 3, [True] * 3])
+    (masked_softmax(scores, mask) * torch.arange(3)).sum().backward()
+    assert (scores.grad[1] != 0).any()
 
 
 def test_large_scores_in_half_precision():

@@ -37,9 +37,7 @@ def test_heatmaps_show_the_numbers_on_one_scale():
 def test_heatmaps_bad_input():
     with pytest.raises(ValueError, match=r"matrices must have shape .*, got \(3, 3\)"):
         show_heatmaps(np.zeros((3, 3)), "k", "q")
-    with pytest.raises(
-        ValueError, match=r"titles \(\['a'\]\) must have 2 entries, got 1"
-    ):
+    with pytest.raises(ValueError, match=r"titles \(\['a'\]\) must have 2 entries, got 1"):
         show_heatmaps(np.zeros((1, 2, 3, 3)), "k", "q", titles=["a"])
     with pytest.raises(ValueError, match=r"yticks .* must have 3 entries, got 2"):
         show_heatmaps(np.zeros((1, 2, 3, 3)), "k", "q", yticks=["a", "b"])

@@ -1,5 +1,7 @@
+import itertools
 import math
 import warnings
+from unittest import mock
 
 import pandas as pd
 import pytest
@@ -15,21 +17,21 @@ from d2lmini import (
     masked_cross_entropy,
     shift_right,
     train_seq2seq,
-    training,
 )
-from d2lmini.training import NotFiniteError, train_step, try_gpu, warmup
+from d2lmini.training import NotFiniteError, train_epoch, train_step, try_gpu, warmup
 
 CPU = torch.device("cpu")
 
 
-def toy_data(num_rows=6):
-    """Copy a number: the target is the source."""
-    ids = torch.arange(num_rows) + 4
-    rows = torch.stack(
-        [ids, torch.full_like(ids, Vocab.eos), torch.zeros_like(ids)], dim=1
-    )
-    lens = torch.full((num_rows,), 2)
-    return batches([rows, lens, rows, lens], batch_size=3)
+def toy_data(batch_size=3):
+    """Copy one or two numbers: the target is the source; rows differ in length."""
+    rows = [
+        [4 + i, Vocab.eos, 0, 0] if i % 2 else [4 + i, 5 + i, Vocab.eos, 0]
+        for i in range(6)
+    ]
+    rows = torch.tensor(rows)
+    lens = (rows != 0).sum(1)
+    return batches([rows, lens, rows, lens], batch_size)
 
 
 def weights(net):
@@ -84,6 +86,71 @@ def test_the_loss_does_not_depend_on_padding():
     assert loss == pytest.approx(whole.item(), abs=1e-6)
 
 
+def test_the_loss_of_an_epoch_is_per_token_and_counts_real_tokens():
+    net, data = tiny_net(), toy_data(batch_size=4)  # batches of 4 and 2 rows
+    nats = num_tokens = 0
+    for src, src_lens, tgt, tgt_lens in data:
+        log_probs = net(src, shift_right(tgt, Vocab.bos), src_lens).log_softmax(-1)
+        for row, labels, length in zip(log_probs, tgt, tgt_lens, strict=True):
+            nats -= row[range(length), labels[:length]].sum().item()
+            num_tokens += length.item()
+    assert num_tokens == 15
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.0)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(0))
+    with mock.patch("time.perf_counter", side_effect=[0.0, 2.0]):
+        loss, tokens_per_sec = train_epoch(net, data, optimizer, schedule, Vocab.bos, CPU)
+    assert loss == pytest.approx(nats / num_tokens, abs=1e-5)
+    assert tokens_per_sec == 7.5
+
+
+def test_the_decoder_reads_the_shifted_target_without_common_padding():
+    seen = []
+
+    class Records(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = tiny_net()
+
+        def forward(self, src, tgt, lens):
+            seen.append((src, tgt, self.training))
+            return self.net(src, tgt, lens)
+
+    train_seq2seq(Records(), toy_data(batch_size=6), 0.01, 1, Vocab([]), CPU)
+    ((src, tgt, training_mode),) = seen
+    assert training_mode
+    assert src.shape == tgt.shape == (6, 3)  # of four steps one is padding in every row
+    assert (tgt[:, 0] == Vocab.bos).all()
+    assert torch.equal(tgt[:, 1:], src[:, :-1])
+
+
+def test_gradients_are_clipped():
+    net = tiny_net()
+    before = torch.cat([p.detach().flatten().clone() for p in net.parameters()])
+    optimizer = torch.optim.SGD(net.parameters(), lr=1.0)
+    net.decoder.output.weight.register_hook(lambda gradient: gradient * 1e6)
+    train_step(net, next(iter(toy_data())), optimizer, Vocab.bos)
+    after = torch.cat([p.detach().flatten() for p in net.parameters()])
+    assert (after - before).norm().item() == pytest.approx(1, abs=1e-3)
+
+
+def test_warm_up_and_smoothing_reach_the_training():
+    torch.manual_seed(0)
+    net = tiny_net()
+    start, losses = weights(net), {}
+    for name, settings in {
+        "plain": {},
+        "warm-up": {"warmup_steps": 1000},
+        "smoothing": {"label_smoothing": 0.5},
+    }.items():
+        net.load_state_dict(start)
+        torch.manual_seed(1)
+        losses[name] = train_seq2seq(
+            net, toy_data(), 0.01, 10, Vocab([]), CPU, **settings
+        ).loss
+    assert losses["warm-up"].iloc[-1] > losses["plain"].iloc[-1] + 0.3  # hardly moved yet
+    assert losses["smoothing"].iloc[-1] > losses["plain"].iloc[-1] + 0.3
+
+
 def test_training_does_not_start_anew():
     """A second call goes on from the first."""
     net, data = tiny_net(), toy_data()
@@ -104,26 +171,33 @@ class Diverges(nn.Module):
         return self.net(*args) * (math.nan if self.calls == self.at else 1.0)
 
 
-@pytest.mark.parametrize(("at", "epoch", "step"), [(6, 3, 2), (1, 1, 1)])
-def test_a_loss_that_is_nan_stops_and_keeps_the_last_good_weights(at, epoch, step):
+@pytest.mark.parametrize(
+    ("at", "epoch", "step", "good"), [(6, 3, 2, 2), (5, 3, 1, 1), (1, 1, 1, 0)]
+)
+def test_a_loss_that_is_nan_stops_and_keeps_the_last_good_weights(at, epoch, step, good):
+    """Weights that fail at the first step of an epoch are not good."""
     data, reference = toy_data(), tiny_net()
     net = Diverges(tiny_net(), at)
     net.net.load_state_dict(reference.state_dict())
     torch.manual_seed(1)
-    train_seq2seq(reference, data, 0.01, epoch - 1, Vocab([]), CPU)
+    train_seq2seq(reference, data, 0.01, good, Vocab([]), CPU)
     torch.manual_seed(1)
-    message = rf"training stopped in epoch {epoch}, step {step} of 2: loss nan"
-    with pytest.warns(RuntimeWarning, match=message):
+    message = rf"stopped at epoch {epoch}, step {step}: loss \(nan\) .* must be finite. "
+    with pytest.warns(
+        RuntimeWarning, match=message + f"The weights after epoch {good} are back"
+    ):
         history = train_seq2seq(net, data, 0.01, 9, Vocab([]), CPU)
     assert len(history) == epoch - 1
     assert same(weights(net.net), weights(reference))
 
 
-def test_a_rate_that_is_far_too_high():
-    net = tiny_net()
+@pytest.mark.parametrize("batch_size", [3, 6])
+def test_a_rate_that_is_far_too_high(batch_size):
+    net, data = tiny_net(), toy_data(batch_size)
     with pytest.warns(RuntimeWarning, match=r"try a smaller lr than 1e\+30"):
-        train_seq2seq(net, toy_data(), 1e30, 5, Vocab([]), CPU)
-    assert all(p.isfinite().all() for p in net.parameters())
+        train_seq2seq(net, data, 1e30, 5, Vocab([]), CPU)
+    src, src_lens, tgt, _ = next(iter(data))
+    assert net(src, tgt, src_lens).isfinite().all()
 
 
 def test_no_step_on_a_gradient_that_is_not_finite():
@@ -137,22 +211,35 @@ def test_no_step_on_a_gradient_that_is_not_finite():
     assert same(weights(net), before)
 
 
-def test_ctrl_c_returns_what_was_trained(monkeypatch, capsys):
-    net, epochs = tiny_net(), []
-    train_epoch = training.train_epoch
+class Interrupts(Diverges):
+    """Ctrl-C at one forward pass."""
 
-    def interrupted(*args):
-        if len(epochs) == 3:
+    def forward(self, *args):
+        self.calls += 1
+        if self.calls == self.at:
             raise KeyboardInterrupt
-        epochs.append(train_epoch(*args))
-        return epochs[-1]
+        return self.net(*args)
 
-    monkeypatch.setattr(training, "train_epoch", interrupted)
-    before = weights(net)
+
+@pytest.mark.parametrize(("at", "epochs", "steps"), [(6, 2, 5), (1, 0, 0)])
+def test_ctrl_c_returns_what_was_trained(capsys, at, epochs, steps):
+    """History of the whole epochs, and the weights of every step that was made."""
+    reference = tiny_net()
+    net = Interrupts(tiny_net(), at)
+    net.net.load_state_dict(reference.state_dict())
+    torch.manual_seed(1)
     history = train_seq2seq(net, toy_data(), 0.01, 50, Vocab([]), CPU)
-    assert history.loss.tolist() == [loss for loss, _ in epochs]
-    assert not same(weights(net), before)
-    assert "stopped by hand after 3 epochs" in capsys.readouterr().err
+    assert list(history.index) == list(range(1, epochs + 1))
+    assert list(history.columns) == ["loss", "tokens_per_sec"]
+    assert f"stopped by hand after {epochs} epochs" in capsys.readouterr().err
+
+    torch.manual_seed(1)
+    optimizer = torch.optim.Adam(reference.train().parameters(), lr=0.01, fused=True)
+    data = toy_data()
+    batches_in_order = itertools.chain.from_iterable(iter(data) for _ in range(3))
+    for batch in itertools.islice(batches_in_order, steps):
+        train_step(reference, batch, optimizer, Vocab.bos)
+    assert same(weights(net.net), weights(reference))
 
 
 @pytest.mark.parametrize("ci", [True, False])
@@ -160,14 +247,14 @@ def test_progress(monkeypatch, capsys, ci):
     monkeypatch.delenv("CI", raising=False)
     if ci:
         monkeypatch.setenv("CI", "true")
-    train_seq2seq(tiny_net(), toy_data(), 0.01, 20, Vocab([]), CPU)
+    train_seq2seq(tiny_net(), toy_data(), 0.01, 13, Vocab([]), CPU)
     err = capsys.readouterr().err
     assert ("\r" in err) is not ci
     assert "loss" in err and "tokens" in err
     if ci:
         assert [line.split(":")[0] for line in err.splitlines()] == [
             "epoch 10",
-            "epoch 20",
+            "epoch 13",
         ]
 
 
@@ -186,6 +273,12 @@ def test_device(monkeypatch):
         ValueError, match=r"D2LMINI_DEVICE \('gpu'\) must be cpu, cuda or mps"
     ):
         try_gpu()
+    if not torch.cuda.is_available():
+        monkeypatch.setenv("D2LMINI_DEVICE", "cuda")
+        with pytest.raises(
+            ValueError, match=r"\('cuda'\) must be a device of this machine"
+        ):
+            try_gpu()
     monkeypatch.delenv("D2LMINI_DEVICE")
     assert try_gpu().type == ("cuda" if torch.cuda.is_available() else "cpu")
 

@@ -12,10 +12,13 @@ from d2lmini import (
     EncoderDecoder,
     EncoderStack,
     LearnedPositionalEncoding,
+    MultiHeadAttention,
+    TokenEmbedding,
     TransformerDecoder,
     TransformerEncoder,
     causal_mask,
     padding_mask,
+    sinusoidal_table,
 )
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
@@ -25,9 +28,7 @@ lengths = st.lists(st.integers(1, 6), min_size=1, max_size=3)
 def copy_ffn_and_norms(ours, theirs):
     norms = [m for m in ours.children() if hasattr(m, "norm")]
     pairs = [(ours.ffn.dense1, theirs.linear1), (ours.ffn.dense2, theirs.linear2)]
-    pairs += [
-        (m.norm, getattr(theirs, f"norm{i}")) for i, m in enumerate(norms, start=1)
-    ]
+    pairs += [(m.norm, getattr(theirs, f"norm{i}")) for i, m in enumerate(norms, start=1)]
     with torch.no_grad():
         for ours_, theirs_ in pairs:
             # Weights of a norm start as ones: other numbers show that each goes to its place.
@@ -144,10 +145,31 @@ def test_attention_weights_of_the_last_pass():
 
 def test_the_stack_takes_any_embedding():
     features = torch.randn(2, 7, 3)
-    embedding = nn.Sequential(
-        nn.Linear(3, 8), LearnedPositionalEncoding(8, 0.0, max_len=7)
-    )
+    embedding = nn.Sequential(nn.Linear(3, 8), LearnedPositionalEncoding(8, 0.0, max_len=7))
     assert EncoderStack(8, 16, 2, 2, 0.0)(embedding(features)).shape == (2, 7, 8)
+
+
+def test_an_embedding_is_scaled_and_gets_its_position():
+    embedding = TokenEmbedding(11, 8, 0.0)
+    tokens = torch.randint(11, (2, 3))
+    expected = embedding.embedding.weight[tokens] * 8**0.5 + sinusoidal_table(9, 8)[2:5]
+    torch.testing.assert_close(embedding(tokens, start=2), expected)
+
+
+def test_dropout_reaches_every_part():
+    net = tiny_net(dropout=0.3)
+    assert {m.p for m in net.modules() if isinstance(m, nn.Dropout)} == {0.3}
+    assert {m.dropout for m in net.modules() if isinstance(m, MultiHeadAttention)} == {0.3}
+
+
+@given(st.integers(0, 2**31))
+def test_arguments_are_not_changed(seed):
+    torch.manual_seed(seed)
+    net = tiny_net(dropout=0.3).train()
+    arguments = torch.randint(11, (2, 5)), torch.randint(13, (2, 4)), torch.tensor([5, 3])
+    before = [argument.clone() for argument in arguments]
+    net(*arguments)
+    assert all(torch.equal(a, b) for a, b in zip(arguments, before, strict=True))
 
 
 def test_embeddings_start_with_the_scale_of_the_positions():
@@ -162,6 +184,14 @@ def test_a_token_outside_the_vocabulary(token):
         ValueError, match=rf"token id \({token}\) must lie in \[0, .*= \[0, 11\)"
     ):
         tiny_net()(torch.tensor([[3, token]]), torch.tensor([[0]]), torch.tensor([2]))
+
+
+def test_a_token_outside_the_vocabulary_while_decoding():
+    net = tiny_net()
+    memory = torch.randn(1, 2, 8)
+    _, caches = net.decoder(torch.tensor([[1]]), memory)
+    with pytest.raises(ValueError, match=r"token id \(13\) must lie in"):
+        net.decoder(torch.tensor([[13]]), memory, None, caches)
 
 
 def test_wrong_widths():

@@ -60,22 +60,21 @@ def test_hypotheses_tell_their_probability(seed):
         assert log_prob == pytest.approx(score(net, src, lens, tokens), abs=1e-4)
         assert tokens[0] == Vocab.bos and len(tokens) <= 6
         assert Vocab.eos not in tokens[1:-1]
-    ranks = [log_prob / (len(tokens) - 1) for tokens, log_prob in beams]
-    assert ranks == sorted(ranks, reverse=True)
+    ended = [h for h in beams if h.tokens[-1] == Vocab.eos]
+    assert beams[: len(ended)] == ended
+    for group in (ended, beams[len(ended) :]):
+        ranks = [log_prob / (len(tokens) - 1) for tokens, log_prob in group]
+        assert ranks == sorted(ranks, reverse=True)
 
 
 def test_a_wide_beam_finds_the_best():
-    """All two-token hypotheses of a net, by exhaustion."""
+    """All translations of a net that end within two tokens, by exhaustion."""
     net = random_net(3)
     src, lens = torch.tensor([[4, 5, 3]]), torch.tensor([3])
     beams = beam_search(net, src, lens, Vocab.bos, Vocab.eos, 2, beam_size=200)
     others = [t for t in range(13) if t != Vocab.eos]
-    every = [[Vocab.bos, Vocab.eos]] + [
-        [Vocab.bos, a, b] for a in others for b in range(13)
-    ]
-    best = max(
-        every, key=lambda tokens: score(net, src, lens, tokens) / (len(tokens) - 1)
-    )
+    every = [[Vocab.bos, Vocab.eos]] + [[Vocab.bos, a, Vocab.eos] for a in others]
+    best = max(every, key=lambda tokens: score(net, src, lens, tokens) / (len(tokens) - 1))
     assert beams[0].tokens == best
 
 
@@ -101,6 +100,11 @@ def test_unknown_words_are_translated_with_a_warning_that_names_them():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         predict_seq2seq(random_net(0), "a b", SRC, TGT, 6, CPU)
+
+
+def test_a_long_sentence_is_cut_with_a_warning():
+    with pytest.warns(UserWarning, match=r"8 tokens are cut to num_steps \(6\)"):
+        predict_seq2seq(random_net(0), "a b c d e f g", SRC, TGT, 6, CPU)
 
 
 def test_bad_input():
@@ -136,14 +140,41 @@ def test_bleu_by_hand(pred, label, k, value):
 def test_bleu_bad_input():
     with pytest.raises(ValueError, match=r"k \(0\) must be at least 1"):
         bleu("a", "a", 0)
+    with pytest.raises(ValueError, match=r"k \(0\) must be at least 1"):
+        corpus_bleu(["a"], ["a"], 0)
     with pytest.raises(
         ValueError, match=r"label_seq \(''\) must contain at least one token"
     ):
         bleu("a", "", 2)
     with pytest.raises(
-        ValueError, match=r"predictions \(1\) and references \(2\) must be as many"
+        ValueError, match=r"len\(predictions\) \(1\) must equal len\(references\) \(2\)"
     ):
         corpus_bleu(["a"], ["a", "b"])
+
+
+def test_an_unfinished_hypothesis_does_not_outrank_a_finished_one():
+    """A net that likes to go on: after <bos> 'r' or <eos>, after 'r' always 's'."""
+    probabilities = torch.full((13, 13), 1e-6)
+    first, second, third = TGT["r"], TGT["s"], TGT["t"]
+    probabilities[Vocab.bos, [first, Vocab.eos]] = torch.tensor([0.55, 0.44])
+    probabilities[first, [second, Vocab.eos]] = torch.tensor([0.9, 0.1])
+    probabilities[second, third] = 1.0
+
+    class Stub(torch.nn.Module):
+        def encoder(self, src, lens):
+            return torch.zeros(1, src.shape[1], 8)
+
+        def decoder(self, tokens, memory, mask):
+            return probabilities[tokens].log(), None
+
+    beams = beam_search(
+        Stub(), torch.zeros(1, 2).long(), torch.tensor([2]), 2, 3, 2, beam_size=2
+    )
+    # The beginning "r s" is more probable than both, and is no translation.
+    assert [h.tokens for h in beams] == [
+        [Vocab.bos, Vocab.eos],
+        [Vocab.bos, first, Vocab.eos],
+    ]
 
 
 sentences = st.lists(st.sampled_from("abcd"), min_size=1, max_size=8).map(" ".join)
@@ -155,6 +186,4 @@ def test_corpus_bleu_equals_sacrebleu(pairs):
     expected = sacrebleu.corpus_bleu(
         predictions, [references], tokenize="none", smooth_method="none", force=True
     )
-    assert corpus_bleu(predictions, references) == pytest.approx(
-        expected.score, abs=1e-6
-    )
+    assert corpus_bleu(predictions, references) == pytest.approx(expected.score, abs=1e-6)

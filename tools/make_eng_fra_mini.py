@@ -231,7 +231,8 @@ def noun_phrases():
             if gender == "m" and nom[0] in VOWELS:
                 form = before_vowel
             de = french("de", form, nom) if det == "a" else None
-            yield f"{det} {adj} {noun}", french(le, form, nom), de
+            an = "an" if det == "a" and adj[0] in "aeiou" else det
+            yield f"{an} {adj} {noun}", french(le, form, nom), de
         for adj, masculine, feminine in AFTER:
             form = feminine if gender == "f" else masculine
             de = french("de", nom, form) if det == "a" else None
@@ -242,9 +243,7 @@ def inverted(forms, subject):
     """Verb and pronoun turned for a question: es-tu, a-t-elle; tom est-il."""
     verb = forms[subject.person]
     pronoun = (
-        subject.french
-        if subject.is_pronoun
-        else {"m": "il", "f": "elle"}[subject.gender]
+        subject.french if subject.is_pronoun else {"m": "il", "f": "elle"}[subject.gender]
     )
     joint = "-t-" if verb[-1] in "ae" else "-"
     turned = f"{verb}{joint}{pronoun}"
@@ -253,11 +252,7 @@ def inverted(forms, subject):
 
 def question_be(subject, past=False):
     """English: is he, were they."""
-    be = (
-        WAS[subject.person]
-        if past
-        else ["am", "are", "is", "are", "are"][subject.person]
-    )
+    be = WAS[subject.person] if past else ["am", "are", "is", "are", "are"][subject.person]
     return f"{be} {subject.english}"
 
 
@@ -303,7 +298,7 @@ def places():
             if s.person != JE:
                 yield f"{question_be(s)} {place} ?", f"{inverted(ETRE, s)} {lieu} ?"
         for them, eux in WITH:
-            if s.disjunctive != eux:
+            if {s.disjunctive, eux} not in ({"moi", "nous"}, {eux}):  # "we're with me"
                 yield (
                     f"{s.be} with {them} .",
                     french(s.french, ETRE[s.person], "avec", eux, "."),
@@ -353,9 +348,7 @@ def acting():
     for base, _, past, forms, _, participle in VERBS:
         je, _, il, nous, _ = forms.split()
         imperative = (
-            il
-            if base in ("work", "sing", "dance", "swim", "listen", "win", "pay")
-            else je
+            il if base in ("work", "sing", "dance", "swim", "listen", "win", "pay") else je
         )
         yield f"{base} .", f"{imperative} !"
         yield f"don't {base} .", french("ne", imperative, "pas !")
@@ -465,9 +458,7 @@ def typeset(sentence, space):
     """A tokenised sentence as it is printed: a capital, and punctuation in its place."""
     capital = ("tom", "mary", "marie", "jerry", "paris", "i", "i'm")
     words = sentence.split(" ")
-    sentence = " ".join(
-        word.capitalize() if word in capital else word for word in words
-    )
+    sentence = " ".join(word.capitalize() if word in capital else word for word in words)
     for mark, gap in ((" .", ""), (" !", space), (" ?", space)):
         sentence = sentence.replace(mark, gap + mark[1])
     return sentence[0].upper() + sentence[1:].replace("'", "’")
@@ -493,13 +484,9 @@ def corpus(seed=0):
     seen_french = Counter(translation for _, translation in pairs)
     splits = {"train": [], "val": [], "test": []}
     for pair in pairs:
-        movable = (
-            seen_french[pair[1]] == 1 and pair[1] not in dict(S1_SENTENCES).values()
-        )
+        movable = seen_french[pair[1]] == 1 and pair[1] not in dict(S1_SENTENCES).values()
         rare = min(words[word] for side in pair for word in side.split()) <= 3
-        split = next(
-            (s for s in ("test", "val") if len(splits[s]) < SPLITS[s]), "train"
-        )
+        split = next((s for s in ("test", "val") if len(splits[s]) < SPLITS[s]), "train")
         if split != "train" and movable and not rare:
             words.subtract(word for side in pair for word in side.split())
             splits[split].append(pair)

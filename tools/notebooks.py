@@ -23,16 +23,13 @@ def canonical(text):
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     notebook.metadata = nbformat.from_dict(KERNEL)
     for cell in notebook.cells:
-        cell.metadata = {
-            key: cell.metadata[key] for key in KEPT if key in cell.metadata
-        }
+        cell.metadata = {key: cell.metadata[key] for key in KEPT if key in cell.metadata}
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     nbformat.validate(notebook)
     source = nbformat.v4.nbjson.writes(notebook)  # multi-line strings as lists
     return (
-        json.dumps(json.loads(source), indent=1, ensure_ascii=False, sort_keys=True)
-        + "\n"
+        json.dumps(json.loads(source), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     )
 
 
