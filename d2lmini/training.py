@@ -22,12 +22,15 @@ def try_gpu():
         ValueError: D2LMINI_DEVICE is not cpu, cuda or mps, or this machine has no such device.
     Source: chapter 8.
     """
-    default = "cuda" if torch.cuda.is_available() else "cpu"
-    name = os.environ.get("D2LMINI_DEVICE") or default
-    if name not in ("cpu", "cuda", "mps"):
+    available = {
+        "cpu": True,
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+    }
+    name = os.environ.get("D2LMINI_DEVICE") or ("cuda" if available["cuda"] else "cpu")
+    if name not in available:
         raise ValueError(f"D2LMINI_DEVICE ({name!r}) must be cpu, cuda or mps")
-    available = {"cpu": True, "cuda": torch.cuda.is_available()}
-    if not available.get(name, torch.backends.mps.is_available()):
+    if not available[name]:
         raise ValueError(f"D2LMINI_DEVICE ({name!r}) must be a device of this machine")
     return torch.device(name)
 
@@ -205,7 +208,7 @@ def train_seq2seq(
 
 
 def _report(bar, epoch, loss, tokens_per_sec):
-    """Show an epoch on the progress bar, or as a line, every tenth and the last, where there is none."""
+    """Show an epoch on the bar; every tenth and the last as a line where there is no bar."""
     bar.set_postfix(loss=f"{loss:.3f}", tokens_per_sec=f"{tokens_per_sec:.0f}")
     if bar.disable and (epoch % 10 == 0 or epoch == bar.total):
         line = f"epoch {epoch}: loss {loss:.3f}, {tokens_per_sec:.0f} tokens/s"
