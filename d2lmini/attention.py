@@ -2,13 +2,19 @@
 
 import math
 
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2lmini.masks import masked_softmax
 
 
-def scaled_dot_product_attention(queries, keys, values, mask=None, dropout=0.0):
+def scaled_dot_product_attention(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor | None = None,
+    dropout: float = 0.0,
+) -> tuple[Tensor, Tensor]:
     """softmax(Q Kᵀ / sqrt(head_size)) V.
 
     Args:

@@ -1,6 +1,7 @@
 """From sentence pairs to padded batches of token ids."""
 
 from collections import Counter
+from pathlib import Path
 
 import torch
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
@@ -10,7 +11,7 @@ from d2lmini.datasets import read_pairs
 PUNCTUATION = '.,!?;:…"«»()'
 
 
-def normalise(sentence):
+def normalise(sentence: str) -> str:
     """Lower case, one apostrophe, and one space between tokens.
 
     A punctuation mark is a token; an apostrophe stays inside its word.
@@ -38,7 +39,7 @@ class Vocab:
     reserved = ("<pad>", "<unk>", "<bos>", "<eos>")
     pad, unk, bos, eos = range(4)
 
-    def __init__(self, sentences, min_freq=1):
+    def __init__(self, sentences: list[str], min_freq: int = 1):
         counts = Counter(" ".join(sentences).split())
         frequent = [token for token, count in counts.most_common() if count >= min_freq]
         self.idx_to_token = list(dict.fromkeys([*self.reserved, *frequent]))  # no doubles
@@ -57,12 +58,14 @@ class Vocab:
             return ids.get(tokens, unk)
         return [ids.get(token, unk) for token in tokens]
 
-    def to_tokens(self, ids):
+    def to_tokens(self, ids: list[int]) -> list[str]:
         """The tokens of a list of ids."""
         return [self.idx_to_token[i] for i in ids]
 
 
-def encode(sentences, vocab, num_steps):
+def encode(
+    sentences: list[str], vocab: Vocab, num_steps: int
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Sentences to ids, each ended by <eos>, then cut or padded to num_steps.
 
     Args:
@@ -83,7 +86,9 @@ def encode(sentences, vocab, num_steps):
     return ids, (ids != vocab.pad).sum(dim=1)
 
 
-def batches(arrays, batch_size, shuffle=True):
+def batches(
+    arrays: list[torch.Tensor], batch_size: int, shuffle: bool = True
+) -> DataLoader:
     """Iterate over arrays of equal length, batch_size rows of each at a time.
 
     Returns:
@@ -97,7 +102,13 @@ def batches(arrays, batch_size, shuffle=True):
     return DataLoader(dataset, sampler=sampler, batch_size=None)
 
 
-def load_data_nmt(batch_size, num_steps, num_examples=600, name="eng-fra-mini", min_freq=2):
+def load_data_nmt(
+    batch_size: int,
+    num_steps: int,
+    num_examples: int | None = 600,
+    name: str | Path = "eng-fra-mini",
+    min_freq: int = 2,
+) -> tuple[DataLoader, Vocab, Vocab]:
     """Training batches of a corpus, and its two vocabularies.
 
     Args:

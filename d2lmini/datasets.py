@@ -34,12 +34,12 @@ REGISTRY = {
 }
 
 
-def data_folder():
+def data_folder() -> Path:
     """$D2LMINI_DATA, else ~/.cache/d2lmini."""
     return Path(os.environ.get("D2LMINI_DATA") or Path.home() / ".cache" / "d2lmini")
 
 
-def find(name, split="train"):
+def find(name: str | Path, split: str = "train") -> Path:
     """Path of a file of sentence pairs; a registered data set that is missing is downloaded.
 
     Args:
@@ -69,7 +69,7 @@ def find(name, split="train"):
     return Path(name)
 
 
-def verified(path, source):
+def verified(path: Path, source: Download) -> Path:
     """The path, if the file has the registered sha256; else a ValueError."""
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     if sha256 != source.sha256:
@@ -80,7 +80,7 @@ def verified(path, source):
     return path
 
 
-def download(name, path):
+def download(name: str, path: Path) -> Path:
     """Fetch a registered data set to path; on failure nothing is left behind."""
     import pooch  # only here: importing the package must not load a web client
 
@@ -105,7 +105,9 @@ def download(name, path):
     return path
 
 
-def read_pairs(name="eng-fra-mini", split="train", num_examples=None):
+def read_pairs(
+    name: str | Path = "eng-fra-mini", split: str = "train", num_examples: int | None = None
+) -> list[tuple[str, str]]:
     """The first sentence pairs of a corpus, in the order of its file.
 
     Args:

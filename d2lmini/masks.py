@@ -3,7 +3,7 @@
 import torch
 
 
-def padding_mask(valid_lens, num_steps):
+def padding_mask(valid_lens: torch.Tensor, num_steps: int) -> torch.Tensor:
     """Keys that hold a real token, for a batch of padded sequences.
 
     Args:
@@ -37,7 +37,7 @@ def padding_mask(valid_lens, num_steps):
     return mask[:, None, None, :]  # (batch, heads = 1, queries = 1, keys)
 
 
-def causal_mask(num_queries, num_keys=None, device=None):
+def causal_mask(num_queries: int, num_keys: int | None = None, device=None) -> torch.Tensor:
     """No position may attend to a later one.
 
     With more keys than queries, the queries are the last positions of the sequence:
@@ -64,7 +64,7 @@ def causal_mask(num_queries, num_keys=None, device=None):
     return everything.tril(offset)
 
 
-def check_mask(mask, shape):
+def check_mask(mask: torch.Tensor, shape: tuple) -> None:
     """Raise TypeError unless mask is boolean, ValueError unless it broadcasts to shape."""
     if not isinstance(mask, torch.Tensor) or mask.dtype != torch.bool:
         got = mask.dtype if isinstance(mask, torch.Tensor) else type(mask).__name__
@@ -79,10 +79,8 @@ def check_mask(mask, shape):
         )
 
 
-def masked_softmax(scores, mask=None):
-    """Softmax over the last axis that gives masked entries exactly 0.
-
-    A row with nothing to attend to gives zeros, and zero gradients.
+def masked_softmax(scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+    """Softmax over the last axis; masked entries get exactly 0, also where all are masked.
 
     Args:
         scores: real numbers, any floating dtype; not changed.

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 
-def sinusoidal_table(num_steps, num_hiddens):
+def sinusoidal_table(num_steps: int, num_hiddens: int) -> torch.Tensor:
     """Positional encoding of positions 0 to num_steps - 1.
 
     Column 2j holds sin(i / 10000^(2j / num_hiddens)), column 2j + 1 the cosine of the same angle.
@@ -29,7 +29,7 @@ def sinusoidal_table(num_steps, num_hiddens):
     return pairs.flatten(1)  # (steps, num_hiddens)
 
 
-def check_length(start, num_steps, max_len):
+def check_length(start: int, num_steps: int, max_len: int) -> None:
     """Raise ValueError unless positions start to start + num_steps - 1 lie below max_len."""
     if start + num_steps > max_len:
         raise ValueError(

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Callable
 
 import torch
 from torch import nn
@@ -15,7 +16,7 @@ from tqdm import tqdm
 IGNORED = -100  # a label that is no token: cross-entropy leaves it out of sum and count
 
 
-def try_gpu():
+def try_gpu() -> torch.device:
     """The device that $D2LMINI_DEVICE names; without it cuda if there is one, else cpu.
 
     Raises:
@@ -35,7 +36,7 @@ def try_gpu():
     return torch.device(name)
 
 
-def xavier_init(net):
+def xavier_init(net: nn.Module) -> None:
     """Draw the weights of every linear layer of net anew, Xavier uniform.
 
     Source: Glorot and Bengio 2010; chapter 8.
@@ -45,7 +46,12 @@ def xavier_init(net):
             nn.init.xavier_uniform_(module.weight)
 
 
-def masked_cross_entropy(logits, labels, valid_lens, label_smoothing=0.0):
+def masked_cross_entropy(
+    logits: torch.Tensor,
+    labels: torch.Tensor,
+    valid_lens: torch.Tensor,
+    label_smoothing: float = 0.0,
+) -> torch.Tensor:
     """Cross-entropy over the real tokens of a padded batch.
 
     Args:
@@ -68,7 +74,7 @@ def masked_cross_entropy(logits, labels, valid_lens, label_smoothing=0.0):
     )
 
 
-def shift_right(labels, bos):
+def shift_right(labels: torch.Tensor, bos: int) -> torch.Tensor:
     """The decoder's input under teacher forcing: <bos>, then all labels but the last.
 
     Shapes:
@@ -133,7 +139,7 @@ def train_epoch(net, train_iter, optimizer, schedule, bos, device, label_smoothi
     return nats / num_tokens, num_tokens / (time.perf_counter() - start)
 
 
-def warmup(num_steps):
+def warmup(num_steps: int) -> Callable[[int], float]:
     """Factor on the learning rate by step: up linearly for num_steps, then 1 / sqrt(step).
 
     Args:

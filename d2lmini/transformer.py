@@ -78,8 +78,7 @@ class DecoderBlock(nn.Module):
 class EncoderStack(nn.Module):
     """num_layers encoder blocks; takes any embedding of width num_hiddens.
 
-    Args: as EncoderBlock, and num_layers.
-    Shapes: as EncoderBlock.
+    Args, Shapes: as EncoderBlock, and num_layers.
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
 
@@ -99,8 +98,7 @@ class EncoderStack(nn.Module):
 class DecoderStack(nn.Module):
     """num_layers decoder blocks; takes any embedding of width num_hiddens.
 
-    Args: as DecoderBlock, and num_layers.
-    Shapes: as DecoderBlock; caches is a list, one cache a block, or None at the first step.
+    Args, Shapes: as DecoderBlock, and num_layers. caches: one a block, None at the first step.
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
 
@@ -240,7 +238,7 @@ class TransformerDecoder(nn.Module):
         )
 
 
-def cached_steps(caches):
+def cached_steps(caches: list) -> int:
     """Number of target steps that the decoder's caches hold."""
     (past_K, _), _ = caches[0]  # (batch, heads, past, head_size)
     return past_K.shape[2]

@@ -22,7 +22,7 @@ class AttentionWeights(NamedTuple):
 class Hypothesis(NamedTuple):
     """A translation in the making: its token ids, <bos> first, and their log-probability."""
 
-    tokens: list
+    tokens: list[int]
     log_prob: float
 
 
@@ -110,7 +110,7 @@ def beam_search(net, src, src_valid_lens, bos, eos, num_steps, beam_size):
     return (ended + growing)[:beam_size]
 
 
-def log_prob_per_token(hypothesis):
+def log_prob_per_token(hypothesis: Hypothesis) -> float:
     """Mean log-probability of the tokens after <bos>; comparable between lengths."""
     return hypothesis.log_prob / (len(hypothesis.tokens) - 1)
 
@@ -148,7 +148,7 @@ def predict_seq2seq(
     return " ".join(tgt_vocab.to_tokens(words)), weights
 
 
-def ngrams(tokens, n):
+def ngrams(tokens: list[str], n: int) -> Counter:
     """Counts of the runs of n tokens.
 
     Source: Papineni et al. 2002; chapter 8.
@@ -156,7 +156,7 @@ def ngrams(tokens, n):
     return Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
 
 
-def bleu(pred_seq, label_seq, k):
+def bleu(pred_seq: str, label_seq: str, k: int) -> float:
     """BLEU of one sentence, n-grams up to k with the weights p_n^(1 / 2^n).
 
     Args:
@@ -182,7 +182,7 @@ def bleu(pred_seq, label_seq, k):
     return score
 
 
-def corpus_bleu(predictions, references, k=4):
+def corpus_bleu(predictions: list[str], references: list[str], k: int = 4) -> float:
     """BLEU of a corpus: n-gram matches are added over all sentences before dividing.
 
     Args:
