@@ -4,21 +4,18 @@ import json
 import re
 import statistics
 import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
 import pytest
 import yaml
+from notebooks import canonical  # of tools/
 
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"
 NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
 CHAPTERS = [path for path in NOTEBOOKS if path.stem[0].isdigit()]
 DRAWING = re.compile(r"show_heatmaps\(|show_curves\(|show_flow\(|plt\.show\(\)")
-
-sys.path.insert(0, str(ROOT / "tools"))
-from notebooks import canonical  # noqa: E402
 
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
