@@ -1,6 +1,5 @@
 """Training a sequence-to-sequence net with teacher forcing."""
 
-import copy
 import math
 import os
 import sys
@@ -107,7 +106,8 @@ def train_step(net, batch, optimizer, bos, label_smoothing=0.0):
     loss = masked_cross_entropy(logits, tgt, tgt_valid_lens, label_smoothing)
     optimizer.zero_grad()
     loss.backward()
-    norm = nn.utils.clip_grad_norm_(net.parameters(), max_norm=1.0).item()
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    norm = nn.utils.clip_grad_norm_(parameters, max_norm=1.0).item()
     if not math.isfinite(loss.item() + norm):
         raise NotFiniteError(
             f"loss ({loss.item()}) and gradient norm ({norm}) must be finite"
@@ -187,7 +187,7 @@ def train_seq2seq(
     net.to(device).train()
     optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(warmup_steps))
-    history, snapshots = [], [copy.deepcopy(net.state_dict())]  # after each epoch; two kept
+    history, snapshots = [], [_copy_weights(net)]  # after each epoch; two are kept
     epochs = range(1, num_epochs + 1)
     in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
     bar = tqdm(epochs, "training", unit="epoch", disable=in_ci)
@@ -195,7 +195,7 @@ def train_seq2seq(
         for epoch in bar:
             args = optimizer, schedule, tgt_vocab.bos, device, label_smoothing
             history.append(train_epoch(net, train_iter, *args))
-            snapshots = [snapshots[-1], copy.deepcopy(net.state_dict())]
+            snapshots = [snapshots[-1], _copy_weights(net)]
             _report(bar, epoch, *history[-1])
     except KeyboardInterrupt:
         print(f"stopped by hand after {len(history)} epochs", file=sys.stderr)
@@ -211,6 +211,11 @@ def train_seq2seq(
         )
     index = range(1, len(history) + 1)
     return DataFrame(history, index, ["loss", "tokens_per_sec"]).rename_axis("epoch")
+
+
+def _copy_weights(net):
+    """The state of net now; its own tensors go on changing."""
+    return {name: tensor.clone() for name, tensor in net.state_dict().items()}
 
 
 def _report(bar, epoch, loss, tokens_per_sec):
