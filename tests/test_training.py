@@ -115,12 +115,21 @@ def test_the_decoder_reads_the_shifted_target_without_common_padding():
             seen.append((src, tgt, self.training))
             return self.net(src, tgt, lens)
 
-    train_seq2seq(Records(), toy_data(batch_size=6), 0.01, 1, Vocab([]), CPU)
+    train_seq2seq(Records().eval(), toy_data(batch_size=6), 0.01, 1, Vocab([]), CPU)
     ((src, tgt, training_mode),) = seen
     assert training_mode
     assert src.shape == tgt.shape == (6, 3)  # of four steps one is padding in every row
     assert (tgt[:, 0] == Vocab.bos).all()
     assert torch.equal(tgt[:, 1:], src[:, :-1])
+
+
+def test_the_schedule_moves_once_a_step():
+    net = tiny_net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=1.0)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(4))
+    assert schedule.get_last_lr() == [0.25]
+    train_epoch(net, toy_data(), optimizer, schedule, Vocab.bos, CPU)  # two batches
+    assert schedule.get_last_lr() == [0.75]
 
 
 def test_gradients_are_clipped():

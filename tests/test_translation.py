@@ -127,6 +127,8 @@ def test_bad_input():
         ("il est", "il est calme .", 2, math.exp(-1)),
         # A word counts as often as the label has it.
         ("il il il .", "il est calme .", 1, (2 / 4) ** 0.5),
+        # Longer than the label: that costs in the 1-grams, and nothing more.
+        ("va va !", "va !", 1, (2 / 3) ** 0.5),
         # One word has no 2-grams: it is judged by its 1-gram.
         ("va", "va !", 2, math.exp(-1)),
         ("", "va !", 2, 0),
