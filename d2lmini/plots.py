@@ -24,16 +24,18 @@ COLOURS = {"plain": "#FFFFFF", "attention": "#F9D5A7", "network": "#BFDCEB", "no
 
 
 def show_heatmaps(
-    matrices, xlabel, ylabel, titles=None, figsize=None, xticks=None, yticks=None, rows=None
-):
+    matrices, xlabel, ylabel, titles=None, figsize=None, xticks=None, yticks=None, rows=None,
+    digits=None,
+):  # fmt: skip
     """Matrices as images, one row of them a leading index, all on one colour scale.
 
     Args:
-        matrices: array (rows, columns, queries, keys), on any device.
+        matrices: array (rows, columns, queries, keys), on any device; NaN is left white.
         xlabel, ylabel: what keys and queries are.
         titles, rows: one a column, one a row of the grid.
         figsize: inches; None = by the size of the matrices.
         xticks, yticks: labels of keys and queries, such as tokens.
+        digits: decimals of the numbers written into the cells; None = no numbers.
     Raises:
         ValueError: matrices is not four-dimensional, or labels do not fit.
     Source: chapter 9.
@@ -59,8 +61,12 @@ def show_heatmaps(
             layout="constrained",
         )  # fmt: skip
         for (i, j), axis in np.ndenumerate(axes):
-            image = axis.imshow(matrices[i, j], vmin=0, vmax=matrices.max())
+            image = axis.imshow(matrices[i, j], vmin=0, vmax=np.nanmax(matrices))
             axis.spines[:].set_visible(False)
+            if digits is not None:
+                write_numbers(
+                    axis, matrices[i, j], digits, dark_below=np.nanmax(matrices) / 2
+                )
             if titles is not None and i == 0:
                 axis.set_title(titles[j])
             if rows is not None and j == 0:
@@ -73,6 +79,15 @@ def show_heatmaps(
         figure.supylabel(ylabel, fontsize=9)
         figure.colorbar(image, ax=axes, shrink=0.7)
         plt.show()
+
+
+def write_numbers(axis, matrix, digits, dark_below):
+    """Write each number into its cell, in white where the colour is dark."""
+    for (query, key), number in np.ndenumerate(matrix):
+        if not np.isnan(number):
+            colour = "white" if number < dark_below else "black"
+            text = f"{number:.{digits}f}"
+            axis.text(key, query, text, ha="center", va="center", color=colour, size=8)
 
 
 def check_labels(name, labels, size):

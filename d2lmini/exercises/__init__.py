@@ -1,0 +1,1 @@
+"""The exercises of the book, one module a chapter: what d2lmini.check compares answers with."""

@@ -1,0 +1,258 @@
+"""Exercises of chapter 6."""
+
+import torch
+from torch import nn
+
+from d2lmini.grading import Exercise
+
+
+def by_hand():
+    """Layer normalisation of (1, 5, 1, 5), (2, 2, 2, 2) and (0, 0, 0, 4)."""
+    third = 1 / 3**0.5  # mean 1, deviations (-1, -1, -1, 3), variance 3
+    return [[-1.0, 1.0, -1.0, 1.0], [0.0] * 4, [-third, -third, -third, 3 * third]]
+
+
+def cells_that_count(kind, batch, steps, num_hiddens):
+    """How many numbers of X enter the mean by which one number of it is normalised."""
+    sizes = {
+        "layer": num_hiddens,
+        "batch": batch * steps,
+        "steps and features": steps * num_hiddens,
+    }
+    return sizes[kind]
+
+
+def layer_norm(X, weight, bias, eps):
+    """Each token of X normalised over its features, scaled and shifted."""
+    deviation = X - X.mean(dim=-1, keepdim=True)
+    variance = deviation.square().mean(dim=-1, keepdim=True)
+    return deviation / torch.sqrt(variance + eps) * weight + bias
+
+
+def add_norm(X, Y, keep, dropout):
+    """Sum and normalisation, the numbers of Y dropped where keep is False."""
+    return _norm(X + Y * keep / (1 - dropout))
+
+
+def pre_norm(X, branches):
+    """A stack of branches, each with its norm before it, and a last norm at the end."""
+    for branch in branches:
+        X = X + branch(_norm(X))
+    return _norm(X)
+
+
+def post_norm(X, branches):
+    """The same stack with each norm after the sum."""
+    for branch in branches:
+        X = _norm(X + branch(X))
+    return X
+
+
+def without_last_norm(X, branches):
+    """Pre-norm, with its sums as they are at the end."""
+    for branch in branches:
+        X = X + branch(_norm(X))
+    return X
+
+
+def through_the_norm(X, branches):
+    """The shortcut starts behind the norm."""
+    for branch in branches:
+        X = _norm(X)
+        X = X + branch(X)
+    return _norm(X)
+
+
+def norm_of_the_branch(X, branches):
+    """The norm acts on what comes out of the branch."""
+    for branch in branches:
+        X = X + _norm(branch(X))
+    return _norm(X)
+
+
+def without_shortcut(X, branches):
+    """Norm and branch in turn, no sums."""
+    for branch in branches:
+        X = branch(_norm(X))
+    return _norm(X)
+
+
+def _norm(X, eps=1e-5):
+    return layer_norm(X, 1.0, 0.0, eps)
+
+
+def _over(X, weight, bias, eps, dim):
+    """Normalised over other axes than the last."""
+    deviation = X - X.mean(dim=dim, keepdim=True)
+    variance = deviation.square().mean(dim=dim, keepdim=True)
+    return deviation / torch.sqrt(variance + eps) * weight + bias
+
+
+def _draw(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def _norm_case(batch, steps, num_hiddens, eps):
+    return (
+        _draw(batch, steps, num_hiddens),
+        _draw(num_hiddens, seed=1),
+        _draw(num_hiddens, seed=2),
+        eps,
+    )
+
+
+def _add_case(batch, steps, num_hiddens, dropout):
+    shape = batch, steps, num_hiddens
+    return _draw(*shape), _draw(*shape, seed=1), _draw(*shape, seed=2) > -0.3, dropout
+
+
+def _branches(num_hiddens, number):
+    """Functions of a token that are no module, and keep the same numbers at each call."""
+    matrices = _draw(number, num_hiddens, num_hiddens, seed=3)
+    return tuple(lambda X, W=W: torch.tanh(X @ W) for W in matrices)
+
+
+def _unbiased(X, weight, bias, eps):
+    deviation = X - X.mean(dim=-1, keepdim=True)
+    return deviation / torch.sqrt(X.var(dim=-1, keepdim=True) + eps) * weight + bias
+
+
+KINDS = ("layer", "batch", "steps and features")
+
+EXERCISES = [
+    Exercise(
+        "addnorm-1",
+        by_hand,
+        [()],
+        {
+            "a variance divided by d - 1 instead of d": lambda: (
+                nn.functional.normalize(_by_hand_deviations(), dim=-1).mul(3**0.5).tolist()
+            ),
+            "a division by the variance instead of its root": lambda: [
+                [-0.5, 0.5, -0.5, 0.5], [0.0] * 4, [-1 / 3, -1 / 3, -1 / 3, 1.0]
+            ],
+            "deviations from the mean that are not divided": lambda: _by_hand_deviations().tolist(),
+            "a token of equal features that is left as it is; see chapter 6": lambda: [
+                by_hand()[0], [2.0] * 4, by_hand()[2]
+            ],
+        },
+        (
+            "For each token: its mean, its deviations from the mean, the mean of their squares.",
+            "The variances are 4, 0 and 3. Divide the deviations by the root of the variance.",
+            "eps keeps 0 / 0 away: 0 stays 0. The third token: -1, -1, -1, 3, divided by root 3.",
+        ),
+        tolerance=1e-2,
+    ),
+    Exercise(
+        "addnorm-2",
+        cells_that_count,
+        [(kind, *sizes) for sizes in ((1, 2, 3), (2, 3, 4), (64, 10, 32)) for kind in KINDS],
+        {
+            "layer normalisation over a whole sentence; see chapter 6": lambda kind, b, s, d: (
+                s * d if kind == "layer" else cells_that_count(kind, b, s, d)
+            ),
+            "batch normalisation of each position by itself: the steps count as well": (
+                lambda kind, b, s, d: b if kind == "batch" else cells_that_count(kind, b, s, d)
+            ),
+            "batch normalisation over all features together": lambda kind, b, s, d: (
+                b * s * d if kind == "batch" else cells_that_count(kind, b, s, d)
+            ),
+            "the number of means instead of the size of one": lambda kind, b, s, d: (
+                b * s * d // cells_that_count(kind, b, s, d)
+            ),
+        },
+        (
+            "Look at the three pictures of the section on axes: how many cells are bright?",
+            "Layer normalisation: one token. Batch normalisation: one feature of all tokens.",
+            "num_hiddens; batch * steps; steps * num_hiddens.",
+        ),
+    ),
+    Exercise(
+        "addnorm-3",
+        layer_norm,
+        [
+            (torch.tensor([[[1.0, 2.0], [2.0, 3.0]]]), torch.ones(2), torch.zeros(2), 1e-5),
+            (torch.full((1, 2, 3), 2.0), torch.ones(3), torch.zeros(3), 1e-5),
+            _norm_case(2, 3, 4, 1e-5),
+            _norm_case(2, 4, 6, 0.5),
+        ],
+        {
+            "a variance divided by d - 1 instead of d": _unbiased,
+            "layer normalisation over steps and features; see chapter 6": lambda X, w, b, e: (
+                _over(X, w, b, e, (1, 2))
+            ),
+            "batch normalisation; see chapter 6": lambda X, w, b, e: _over(X, w, b, e, (0, 1)),
+            "an eps outside the root": lambda X, w, b, e: (
+                (X - X.mean(-1, keepdim=True)) / (X.std(-1, correction=0, keepdim=True) + e) * w + b
+            ),
+            "a division without eps; see chapter 6": lambda X, w, b, e: layer_norm(X, w, b, 0.0),
+            "a division by the root mean square, without the mean taken off": lambda X, w, b, e: (
+                X / torch.sqrt(X.square().mean(-1, keepdim=True) + e) * w + b
+            ),
+            "a shift before the scale": lambda X, w, b, e: (_norm(X, e) + b) * w,
+            "a normalisation without scale and shift": lambda X, w, b, e: _norm(X, e),
+        },
+        (
+            "Mean and variance are means over the last axis; keepdim=True keeps them aligned.",
+            "The variance is the mean of the squared deviations: divide by d, not by d - 1.",
+            "deviation / torch.sqrt(variance + eps) * weight + bias",
+        ),
+    ),
+    Exercise(
+        "addnorm-4",
+        add_norm,
+        [_add_case(1, 1, 2, 0.5), _add_case(2, 3, 4, 0.1), _add_case(2, 4, 8, 0.5)],
+        {
+            "dropout on the sum; see chapter 6": lambda X, Y, keep, p: (
+                _norm((X + Y) * keep / (1 - p))
+            ),
+            "dropout on the result": lambda X, Y, keep, p: _norm(X + Y) * keep / (1 - p),
+            "dropout on the shortcut": lambda X, Y, keep, p: _norm(X * keep / (1 - p) + Y),
+            "dropout that does not make up for what it drops": lambda X, Y, keep, p: (
+                _norm(X + Y * keep)
+            ),
+            "dropout that keeps what it should drop": lambda X, Y, keep, p: (
+                add_norm(X, Y, ~keep, p)
+            ),
+            "a sum without dropout": lambda X, Y, keep, p: _norm(X + Y),
+            "a branch without the shortcut": lambda X, Y, keep, p: _norm(Y * keep / (1 - p)),
+            "a norm of the branch alone": lambda X, Y, keep, p: X + _norm(Y * keep / (1 - p)),
+            "layer normalisation over steps and features; see chapter 6": lambda X, Y, keep, p: (
+                _over(X + Y * keep / (1 - p), 1.0, 0.0, 1e-5, (1, 2))
+            ),
+            "batch normalisation in place of layer normalisation; see chapter 6": (
+                lambda X, Y, keep, p: _over(X + Y * keep / (1 - p), 1.0, 0.0, 1e-5, (0, 1))
+            ),
+        },
+        (
+            "Which of the two, X or Y, may lose numbers? The shortcut must stay whole.",
+            "Y * keep sets the dropped numbers to 0. The others are divided by 1 - dropout.",
+            "F.layer_norm(X + Y * keep / (1 - dropout), X.shape[-1:])",
+        ),
+    ),
+    Exercise(
+        "addnorm-5",
+        pre_norm,
+        [
+            (_draw(1, 1, 2), ()),
+            (_draw(1, 2, 3), _branches(3, 1)),
+            (_draw(2, 3, 4), _branches(4, 3)),
+        ],
+        {
+            "post-norm; see chapter 6": post_norm,
+            "pre-norm without the last norm; see chapter 6": without_last_norm,
+            "a shortcut that starts behind the norm": through_the_norm,
+            "a norm of what comes out of the branch": norm_of_the_branch,
+            "a stack without shortcuts": without_shortcut,
+        },
+        (
+            "The shortcut carries X itself; only the branch sees the normalised X.",
+            "One branch: X = X + branch(norm(X)). Nothing has normalised the last sum.",
+            "for branch in branches: X = X + branch(norm(X)); then return norm(X).",
+        ),
+    ),
+]  # fmt: skip
+
+
+def _by_hand_deviations():
+    return torch.tensor([[-2.0, 2, -2, 2], [0, 0, 0, 0], [-1, -1, -1, 3]])

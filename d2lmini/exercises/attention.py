@@ -1,0 +1,235 @@
+"""Exercises of chapter 4."""
+
+import math
+
+import torch
+
+from d2lmini import bugs
+from d2lmini.attention import scaled_dot_product_attention
+from d2lmini.grading import Exercise
+from d2lmini.masks import causal_mask, masked_softmax, padding_mask
+
+
+def weight_of_the_match(d_k, n):
+    """Weight of the one key of ones among n - 1 keys of zeros, for a query of ones."""
+    e = math.exp(math.sqrt(d_k))
+    return e / (e + n - 1)
+
+
+def count_both(num_hiddens, num_heads):
+    """Parameters of project-then-split and of split-then-project, without biases."""
+    size = num_hiddens // num_heads
+    return 4 * num_hiddens**2, 3 * size**2 + num_hiddens**2
+
+
+def merge_heads(H):
+    """(batch, heads, steps, head_size) -> (batch, steps, heads * head_size)."""
+    return H.transpose(1, 2).flatten(2)
+
+
+def additive_attention(queries, keys, values, W_q, W_k, w_v, mask):
+    """Scores w_v · tanh(W_q q + W_k k), masked softmax, weighted sum."""
+    Q, K = queries @ W_q.T, keys @ W_k.T  # (batch, heads, steps, num_hiddens)
+    pairs = Q.unsqueeze(-2) + K.unsqueeze(-3)  # (..., queries, keys, num_hiddens)
+    weights = masked_softmax(torch.tanh(pairs) @ w_v, mask)
+    return weights @ values, weights
+
+
+def _divided(divisor, softmax=masked_softmax):
+    """Dot-product attention with another divisor, a function of queries and keys."""
+
+    def attention(queries, keys, values, mask):
+        scores = queries @ keys.transpose(-2, -1) / divisor(queries, keys)
+        weights = softmax(scores, mask)
+        return weights @ values, weights
+
+    return attention
+
+
+def _root(queries, keys):
+    return math.sqrt(queries.shape[-1])
+
+
+def _additive(combine, softmax=masked_softmax):
+    """Additive attention that combines projected queries and keys in another way."""
+
+    def attention(queries, keys, values, W_q, W_k, w_v, mask):
+        Q, K = (queries @ W_q.T).unsqueeze(-2), (keys @ W_k.T).unsqueeze(-3)
+        weights = softmax(combine(Q, K) @ w_v, mask)
+        return weights @ values, weights
+
+    return attention
+
+
+def _no_mask(scores, mask):
+    return torch.softmax(scores, dim=-1)
+
+
+def _swapped(scores, mask):
+    return masked_softmax(scores, ~mask)
+
+
+def _tanh_of_sum(Q, K):
+    return torch.tanh(Q + K)
+
+
+def _random(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def _inputs(batch, heads, num_queries, num_keys, head_size):
+    """Queries, keys and values."""
+    steps = num_queries, num_keys, num_keys
+    return tuple(_random(batch, heads, n, head_size, seed=i) for i, n in enumerate(steps))
+
+
+def _matrices(num_hiddens, head_size):
+    """W_q, W_k and w_v."""
+    return (
+        _random(num_hiddens, head_size, seed=3),
+        _random(num_hiddens, head_size, seed=4),
+        _random(num_hiddens, seed=5),
+    )
+
+
+_BOTH = torch.tensor([[True, True]])
+_LENS = padding_mask(torch.tensor([4, 2]), 4)
+
+EXERCISES = [
+    Exercise(
+        "attention-1",
+        weight_of_the_match,
+        [(1, 2), (4, 3), (64, 10), (64, 1000), (256, 10**6)],
+        {
+            "no division by the square root of the head size; see chapter 4": (
+                lambda d_k, n: 1 / (1 + (n - 1) * math.exp(-d_k))
+            ),
+            "a division by the head size instead of its square root; see chapter 4": (
+                lambda d_k, n: math.e / (math.e + n - 1)
+            ),
+            "a softmax in which a score of 0 gets no weight (exp(0) is 1)": lambda d_k, n: (
+                1.0
+            ),
+            "n other keys (there are n - 1)": (
+                lambda d_k, n: 1 / (1 + n * math.exp(-math.sqrt(d_k)))
+            ),
+        },
+        (
+            "Which dot product does the key of ones give, and which the keys of zeros?",
+            "The scores are d_k and 0; divided by sqrt(d_k) they are sqrt(d_k) and 0.",
+            "exp(sqrt(d_k)) divided by the sum of itself and n - 1 times exp(0).",
+        ),
+    ),
+    Exercise(
+        "attention-2",
+        count_both,
+        [(2, 1), (4, 2), (32, 4), (512, 8)],
+        {
+            "a separate small matrix for each head in split-then-project (they share one)": (
+                lambda d, h: (4 * d**2, 3 * h * (d // h) ** 2 + d**2)
+            ),
+            "a count without W_o": lambda d, h: (3 * d**2, 3 * (d // h) ** 2),
+            "slices of W_o in split-then-project (it comes after the heads are merged)": (
+                lambda d, h: (4 * d**2, 4 * (d // h) ** 2)
+            ),
+            "heads that each have matrices of the full width; see chapter 4": (
+                lambda d, h: (3 * h * d**2 + d**2, 3 * (d // h) ** 2 + d**2)
+            ),
+        },
+        (
+            "Count W_q, W_k and W_v first, then W_o. What does each matrix read and write?",
+            "Project-then-split: four num_hiddens x num_hiddens matrices, whatever num_heads is.",
+            "Split-then-project: W_q, W_k, W_v read and write a slice of num_hiddens / num_heads.",
+        ),
+    ),
+    Exercise(
+        "attention-3",
+        merge_heads,
+        [
+            (torch.arange(8.0).view(1, 2, 2, 2),),
+            (_random(2, 4, 3, 5),),
+            (_random(1, 1, 4, 2),),
+        ],
+        {
+            "a view without the transpose, which mixes tokens; see chapter 4": (
+                lambda H: H.reshape(H.shape[0], H.shape[2], -1)
+            ),
+            "features of the heads in turns instead of head after head": (
+                lambda H: H.permute(0, 2, 3, 1).flatten(2)
+            ),
+            "a mean over the heads (they should stand side by side)": lambda H: H.mean(1),
+            "a transpose without putting the heads side by side": lambda H: H.transpose(
+                1, 2
+            ),
+        },
+        (
+            "The features of one token lie in different heads. Which axis must go where?",
+            "Bring heads next to head_size first: (batch, steps, heads, head_size).",
+            "transpose(1, 2), then flatten(2).",
+        ),
+    ),
+    Exercise(
+        "attention-4",
+        scaled_dot_product_attention,
+        [
+            (*_inputs(1, 1, 1, 2, 2), _BOTH),
+            (*_inputs(1, 1, 2, 2, 3), _BOTH),
+            (*_inputs(2, 1, 4, 4, 5), _LENS & causal_mask(4)),
+            (*_inputs(2, 3, 2, 4, 16), _LENS),
+        ],
+        {
+            "no division by the square root of the head size; see chapter 4": bugs.unscaled,
+            "a division by the head size instead of its square root; see chapter 4": (
+                _divided(lambda queries, keys: queries.shape[-1])
+            ),
+            "a division by the square root of the number of keys": (
+                _divided(lambda queries, keys: math.sqrt(keys.shape[-2]))
+            ),
+            "softmax over the wrong axis; see chapter 4": (
+                _divided(_root, bugs.softmax_over_queries)
+            ),
+            "attention that ignores the mask; see chapter 2": _divided(_root, _no_mask),
+            "a mask with its meaning swapped; see chapter 2": bugs.swapped_mask,
+        },
+        (
+            "Three steps: scores (batch, heads, queries, keys), weights, weighted sum.",
+            "The scores: queries @ keys.transpose(-2, -1), divided by the root of the head size.",
+            "weights = masked_softmax(scores, mask); return weights @ values, weights.",
+        ),
+    ),
+    Exercise(
+        "attention-5",
+        additive_attention,
+        [
+            (*_inputs(1, 1, 1, 2, 2), *_matrices(3, 2), _BOTH),
+            (*_inputs(1, 1, 2, 2, 3), *_matrices(4, 3), _BOTH),
+            (*_inputs(2, 1, 4, 4, 5), *_matrices(6, 5), _LENS & causal_mask(4)),
+            (*_inputs(2, 3, 2, 4, 3), *_matrices(8, 3), _LENS),
+        ],
+        {
+            "a sum without tanh: the query adds the same to all scores, and cancels": (
+                _additive(lambda Q, K: Q + K)
+            ),
+            "a product of query and key instead of their sum": (
+                _additive(lambda Q, K: torch.tanh(Q * K))
+            ),
+            "tanh of query and key apart, before the sum: the query cancels again": (
+                _additive(lambda Q, K: torch.tanh(Q) + torch.tanh(K))
+            ),
+            "softmax over the wrong axis; see chapter 4": (
+                _additive(_tanh_of_sum, bugs.softmax_over_queries)
+            ),
+            "attention that ignores the mask; see chapter 2": _additive(
+                _tanh_of_sum, _no_mask
+            ),
+            "a mask with its meaning swapped; see chapter 2": _additive(
+                _tanh_of_sum, _swapped
+            ),
+        },
+        (
+            "Project first: Q = queries @ W_q.T, K = keys @ W_k.T. How many sums Q + K are there?",
+            "One a pair: Q.unsqueeze(-2) + K.unsqueeze(-3) is (..., queries, keys, num_hiddens).",
+            "scores = torch.tanh(that sum) @ w_v; then masked_softmax and the weighted sum.",
+        ),
+    ),
+]

@@ -1,0 +1,172 @@
+"""Exercises of chapter 1."""
+
+import torch
+
+from d2lmini.grading import Exercise
+
+
+def _draw(*shapes, seed=0):
+    """Random tensors of the shapes given."""
+    generator = torch.Generator().manual_seed(seed)
+    return tuple(torch.randn(*shape, generator=generator) for shape in shapes)
+
+
+def attention(query, keys, values):
+    """Softmax of dot products, weighted sum."""
+    return torch.softmax(keys @ query, dim=0) @ values
+
+
+def hard_attention(query, keys, values):
+    """The value of the key with the largest cosine."""
+    return values[(keys @ query / keys.norm(dim=-1)).argmax()]
+
+
+def codes(queries, states):
+    """Attention for a batch, states being keys and values."""
+    weights = torch.softmax(queries @ states.transpose(1, 2), dim=-1)
+    return weights @ states, weights
+
+
+def _codes_over_queries(queries, states):
+    weights = torch.softmax(queries @ states.transpose(1, 2), dim=1)
+    return weights @ states, weights
+
+
+def additive_scores(queries, keys, W_q, W_k, w):
+    """w . tanh(W_q q + W_k k) of all pairs."""
+    return torch.tanh((queries @ W_q.T)[:, None] + keys @ W_k.T) @ w
+
+
+EXERCISES = [
+    Exercise(
+        "codes-1",
+        lambda n: [0.5 ** (n + 1 - t) for t in range(1, n + 1)],
+        [(1,), (2,), (5,)],
+        {
+            "the factors in reverse order: the last input counts most": (
+                lambda n: [0.5**t for t in range(1, n + 1)]
+            ),
+            "inputs that enter undiminished: the new input is halved, too": (
+                lambda n: [0.5 ** (n - t) for t in range(1, n + 1)]
+            ),
+            "a mean, in which all inputs count alike": lambda n: [1 / n] * n,
+        },
+        (
+            "Write down h_1, then h_2 with h_1 inserted.",
+            "The last input has been halved once, the one before twice.",
+            "Input t of n has been halved n + 1 - t times.",
+        ),
+    ),
+    Exercise(
+        "codes-2",
+        attention,
+        [
+            (
+                torch.tensor([1.0]),
+                torch.tensor([[0.0], [1.0]]),
+                torch.tensor([[2.0], [4.0]]),
+            ),
+            _draw((3,), (4, 3), (4, 3)),
+            _draw((3,), (4, 3), (4, 5), seed=1),
+        ],
+        {
+            "a sum with the scores themselves, without a softmax": lambda q, k, v: (
+                (k @ q) @ v
+            ),
+            "scores divided by their sum instead of a softmax": (
+                lambda q, k, v: (k @ q) / (k @ q).sum() @ v
+            ),
+            "hard attention": lambda q, k, v: v[(k @ q).argmax()],
+            "a plain mean of the values": lambda q, k, v: v.mean(0),
+        },
+        (
+            "keys @ query gives all dot products at once.",
+            "torch.softmax(scores, dim=0) makes weights of them.",
+            "weights @ values is the weighted sum.",
+        ),
+    ),
+    Exercise(
+        "codes-3",
+        hard_attention,
+        [
+            (
+                torch.tensor([1.0, 0.2]),
+                torch.tensor([[1.0, 0.0], [3.0, 3.0]]),
+                torch.eye(2),
+            ),
+            (
+                torch.tensor([2.0, 0.0]),
+                torch.tensor([[-1.0, 0.0], [0.1, 0.2]]),
+                torch.eye(2),
+            ),
+            *(_draw((3,), (6, 3), (6, 2), seed=seed) for seed in range(4)),
+        ],
+        {
+            "a choice by the dot product: long keys win": lambda q, k, v: v[
+                (k @ q).argmax()
+            ],
+            "a choice by squared lengths: divide by the length, not by its square": (
+                lambda q, k, v: v[(k @ q / k.square().sum(-1)).argmax()]
+            ),
+            "a choice of the nearest key; nearness is not the cosine": (
+                lambda q, k, v: v[(k - q).norm(dim=-1).argmin()]
+            ),
+            "soft attention": attention,
+        },
+        (
+            "The cosine is the dot product divided by both lengths.",
+            "The query's length is the same for all keys: it does not matter for the choice.",
+            "values[(keys @ query / keys.norm(dim=-1)).argmax()]",
+        ),
+    ),
+    Exercise(
+        "codes-4",
+        codes,
+        [
+            _draw((1, 1, 1), (1, 2, 1)),
+            _draw((1, 2, 2), (1, 3, 2)),
+            _draw((2, 3, 4), (2, 3, 4)),
+        ],
+        {
+            "softmax over the wrong axis; see chapter 4": _codes_over_queries,
+            "weights that are right, with the scores used in the sum": lambda q, s: (
+                q @ s.transpose(1, 2) @ s,
+                codes(q, s)[1],
+            ),
+            "the results in the order weights, codes": lambda q, s: codes(q, s)[::-1],
+        },
+        (
+            "queries @ states.transpose(1, 2) has shape (batch, m, n).",
+            "Each query spreads a weight of 1 over the n keys: which axis is theirs?",
+            "weights = torch.softmax(scores, dim=-1); return weights @ states, weights",
+        ),
+    ),
+    Exercise(
+        "codes-5",
+        additive_scores,
+        [
+            _draw((1, 1), (2, 1), (1, 1), (1, 1), (1,)),
+            _draw((2, 2), (2, 2), (2, 2), (2, 2), (2,)),
+            _draw((3, 2), (4, 5), (6, 2), (6, 5), (6,)),
+        ],
+        {
+            "a sum without tanh": lambda q, k, W_q, W_k, w: (
+                ((q @ W_q.T)[:, None] + k @ W_k.T) @ w
+            ),
+            "tanh after the sum over s instead of before": lambda q, k, W_q, W_k, w: (
+                torch.tanh(((q @ W_q.T)[:, None] + k @ W_k.T) @ w)
+            ),
+            "scores (n, m), with queries and keys exchanged": lambda *x: (
+                additive_scores(*x).T
+            ),
+            "tanh of query and key apart": lambda q, k, W_q, W_k, w: (
+                (torch.tanh(q @ W_q.T)[:, None] + torch.tanh(k @ W_k.T)) @ w
+            ),
+        },
+        (
+            "Project both first: (m, s) and (n, s).",
+            "To add every query to every key, give the queries an axis of size 1: (m, 1, s).",
+            "torch.tanh(Q[:, None] + K) @ w",
+        ),
+    ),
+]

@@ -1,0 +1,154 @@
+"""Exercises of chapter 5."""
+
+import torch
+
+from d2lmini.grading import Exercise
+
+
+def by_hand():
+    """Output at the token (1, 2).
+
+    W1 = [[1, 1], [1, -1], [0, 2]], b1 = [0, 0, -1], W2 = [[1, 0, 2], [0, 1, 1]], b2 = [1, 0].
+    """
+    return [10.0, 3.0]  # hidden: (3, -1, 3), of which -1 becomes 0
+
+
+def count_numbers(num_hiddens, ffn_num_hiddens, num_steps):
+    """Parameters of the network for sentences of num_steps tokens."""
+    first = num_hiddens * ffn_num_hiddens + ffn_num_hiddens
+    second = ffn_num_hiddens * num_hiddens + num_hiddens
+    return first + second
+
+
+def first_length(num_hiddens, ffn_num_hiddens):
+    """The shortest length at which the attention multiplies more often than the network.
+
+    4 n d^2 + 2 n^2 d > 2 n d f, that is n > f - 2 d.
+    """
+    return max(1, ffn_num_hiddens - 2 * num_hiddens + 1)
+
+
+def network(X, W1, b1, W2, b2):
+    """The position-wise network from its four arrays."""
+    return torch.relu(X @ W1.T + b1) @ W2.T + b2
+
+
+def identity(num_hiddens):
+    """Weights W1, W2, no biases, of a network that gives back any token unchanged."""
+    one = torch.eye(num_hiddens)
+    return torch.cat([one, -one]), torch.cat([one, -one], dim=1)
+
+
+def _arrays(steps, num_hiddens, ffn_num_hiddens, num_outputs):
+    g = torch.Generator().manual_seed(5)
+    sizes = [(2, steps, num_hiddens), (ffn_num_hiddens, num_hiddens), (ffn_num_hiddens,),
+             (num_outputs, ffn_num_hiddens), (num_outputs,)]  # fmt: skip
+    return tuple(torch.randn(*size, generator=g) for size in sizes)
+
+
+EXERCISES = [
+    Exercise(
+        "ffn-1",
+        by_hand,
+        [()],
+        {
+            "two layers without the ReLU between them; see chapter 5": lambda: [10.0, 2.0],
+            "a network without its first bias": lambda: [12.0, 4.0],
+            "a network without its second bias": lambda: [9.0, 3.0],
+            "the hidden layer, not the output": lambda: [3.0, 0.0, 3.0],
+        },
+        (
+            "The token has two features, the hidden layer three: one for each row of W1.",
+            "Before the ReLU the hidden layer is (1 + 2, 1 - 2, 4 - 1) = (3, -1, 3).",
+            "After it, (3, 0, 3). The first output is 1 * 3 + 0 * 0 + 2 * 3 + 1.",
+        ),
+    ),
+    Exercise(
+        "ffn-2",
+        count_numbers,
+        [(2, 3, 1), (2, 3, 5), (32, 64, 10), (512, 2048, 100)],
+        {
+            "a count without the biases": lambda d, f, n: 2 * d * f,
+            "one bias too few: each of the two layers has one": lambda d, f, n: 2 * d * f + f,
+            "a network of its own for each position; see chapter 5": lambda d, f, n: (
+                n * count_numbers(d, f, n)
+            ),
+            "one matrix instead of two": lambda d, f, n: d * f + f,
+        },
+        (
+            "Two linear layers: from d to f, and from f to d.",
+            "A linear layer from a to b features has a * b weights and b biases.",
+            "The length of the sentence is a red herring: one network serves all positions.",
+        ),
+    ),
+    Exercise(
+        "ffn-3",
+        first_length,
+        [(2, 8), (32, 64), (512, 2048), (512, 1024), (64, 1024), (256, 512)],
+        {
+            "a comparison of the network with the quadratic part alone": lambda d, f: f + 1,
+            "a comparison of the quadratic part with everything else": lambda d, f: 2 * d + f + 1,
+            "the length at which both are equal, not the next one": lambda d, f: max(1, f - 2 * d),
+            "a count with one product of n by n, where there are two: scores, weighted sum": (
+                lambda d, f: max(1, 2 * f - 4 * d + 1)
+            ),
+        },
+        (
+            "Write down both counts for n positions, the projections included.",
+            "4 n d² + 2 n² d > 2 n d f. Divide by 2 n d.",
+            "2 d + n > f. The smallest whole n above f - 2 d, and at least 1.",
+        ),
+    ),
+    Exercise(
+        "ffn-4",
+        network,
+        [_arrays(1, 2, 3, 2), _arrays(4, 3, 5, 3), _arrays(3, 4, 4, 4), _arrays(3, 4, 6, 8)],
+        {
+            "two layers without the ReLU between them; see chapter 5": (
+                lambda X, W1, b1, W2, b2: (X @ W1.T + b1) @ W2.T + b2
+            ),
+            "a ReLU after the second layer, too": lambda *arrays: torch.relu(network(*arrays)),
+            "a ReLU after the second layer instead of the first": (
+                lambda X, W1, b1, W2, b2: torch.relu((X @ W1.T + b1) @ W2.T + b2)
+            ),
+            "a first bias that is added after the ReLU": (
+                lambda X, W1, b1, W2, b2: (torch.relu(X @ W1.T) + b1) @ W2.T + b2
+            ),
+            "a network without biases": (
+                lambda X, W1, b1, W2, b2: torch.relu(X @ W1.T) @ W2.T
+            ),
+            "a softmax in place of the ReLU, that is, attention over the hidden units": (
+                lambda X, W1, b1, W2, b2: torch.softmax(X @ W1.T + b1, dim=-1) @ W2.T + b2
+            ),
+        },
+        (
+            "W1 has the shape (hidden, features), as in nn.Linear: transpose it.",
+            "X @ W1.T + b1 has the shape (batch, steps, hidden). Negative numbers become 0.",
+            "torch.relu(X @ W1.T + b1), then the same with W2 and b2, without the ReLU.",
+        ),
+    ),
+    Exercise(
+        "ffn-5",
+        identity,
+        [(1,), (2,), (5,)],
+        {
+            "a network that loses what is negative: d hidden units see x, none sees -x": (
+                lambda d: (torch.eye(d), torch.eye(d))
+            ),
+            "the absolute value: the second half must be subtracted": lambda d: (
+                identity(d)[0], torch.cat([torch.eye(d), torch.eye(d)], dim=1)
+            ),
+            "twice the same half: the second half of W1 must see -x": lambda d: (
+                torch.cat([torch.eye(d), torch.eye(d)]), identity(d)[1]
+            ),
+            "matrices that are transposed: nn.Linear stores (outputs, inputs)": lambda d: (
+                identity(d)[1], identity(d)[0]
+            ),
+        },
+        (
+            "One number first. relu(x) keeps it if it is positive. What keeps it if it is not?",
+            "x = relu(x) - relu(-x): two hidden units for each feature.",
+            "W1 is the identity on top of minus the identity; W2 is both side by side.",
+        ),
+    ),
+]  # fmt: skip

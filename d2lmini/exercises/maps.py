@@ -1,0 +1,141 @@
+"""Exercises of chapter 9."""
+
+import torch
+
+from d2lmini.grading import Exercise
+
+
+def _weights(*shape, seed=0):
+    """Rows that sum to 1."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.rand(*shape, generator=generator).softmax(-1)
+
+
+def leak(weights, num_real):
+    """Mean weight that real queries give to padded keys."""
+    return weights[:, :, :num_real, num_real:].sum(-1).mean().item()
+
+
+def _set_zero(weight, rows=slice(None), columns=slice(None)):
+    weight = weight.clone()
+    weight[rows, columns] = 0
+    return weight
+
+
+def _slice_of(weight, head, num_heads):
+    size = len(weight) // num_heads
+    return slice(head * size, (head + 1) * size)
+
+
+def query_weight(weight, head, num_heads):
+    """Rows of one head set to zero."""
+    return _set_zero(weight, rows=_slice_of(weight, head, num_heads))
+
+
+EXERCISES = [
+    Exercise(
+        "maps-1",
+        lambda real, src, tgt: [
+            src * (src - real),
+            tgt * (tgt - 1) // 2,
+            tgt * (src - real),
+        ],
+        [(1, 2, 2), (3, 5, 4), (4, 4, 3)],
+        {
+            "a mask of the padded rows, too": lambda real, src, tgt: [
+                src * src - real * real,
+                tgt * (tgt - 1) // 2,
+                tgt * (src - real),
+            ],
+            "a causal mask that hides the position itself": lambda real, src, tgt: [
+                src * (src - real),
+                tgt * (tgt + 1) // 2,
+                tgt * (src - real),
+            ],
+            "a cross-attention with queries of the source": lambda real, src, tgt: [
+                src * (src - real),
+                tgt * (tgt - 1) // 2,
+                src * (src - real),
+            ],
+        },
+        (
+            "Padding is hidden as keys: whole columns, in every row.",
+            "The decoder hides what lies above the diagonal.",
+            "In cross-attention there are tgt_steps rows and src_steps columns.",
+        ),
+    ),
+    Exercise(
+        "maps-2",
+        leak,
+        [
+            (_weights(1, 1, 2, 2), 1),
+            (_weights(2, 3, 4, 4), 3),
+            (_weights(2, 2, 5, 5, seed=1), 5),
+        ],
+        {
+            "a mean that counts padded queries, too": lambda w, n: (
+                w[..., n:].sum(-1).mean().item()
+            ),
+            "a total instead of a mean over the queries": lambda w, n: (
+                w[:, :, :n, n:].sum((-1, -2)).mean().item()
+            ),
+            "the weight of the real keys": lambda w, n: (
+                w[:, :, :n, :n].sum(-1).mean().item()
+            ),
+            "what padded queries give to real keys: rows are queries": lambda w, n: (
+                w[:, :, n:, :n].sum().item() / max(1, w[:, :, n:, 0].numel())
+            ),
+        },
+        (
+            "Rows are queries, columns are keys.",
+            "Keep the first num_real rows, and of them the columns from num_real on.",
+            "Sum over the keys, then take the mean over everything else, as a number: .item().",
+        ),
+    ),
+    Exercise(
+        "maps-3",
+        query_weight,
+        [(torch.ones(2, 2), 0, 2), (torch.ones(4, 4), 1, 2), (_weights(8, 8), 2, 4)],
+        {
+            "columns set to zero: those are what the matrix reads": lambda w, h, n: (
+                _set_zero(w, columns=_slice_of(w, h, n))
+            ),
+            "a query that is zero for all heads": lambda w, h, n: torch.zeros_like(w),
+            "a single row set to zero: a head has head_size of them": lambda w, h, n: (
+                _set_zero(w, rows=slice(h, h + 1))
+            ),
+            "the rows of every other head set to zero": lambda w, h, n: (
+                w - query_weight(w, h, n)
+            ),
+        },
+        (
+            "The softmax is even if all scores of a row are equal. Which query does that?",
+            "A query of zeros. The head's query is a slice of what W_q gives.",
+            "Outputs are rows of a weight: rows head * head_size to (head + 1) * head_size.",
+        ),
+    ),
+    Exercise(
+        "maps-4",
+        lambda A, B: (A - B).abs().sum(-1).mean().item() / 2,
+        [
+            (torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])),
+            (torch.tensor([[0.5, 0.5]]), torch.tensor([[1.0, 0.0]])),
+            (_weights(3, 4), _weights(3, 4, seed=1)),
+        ],
+        {
+            "a weight that is counted twice, where it left and where it arrived": lambda A, B: (
+                (A - B).abs().sum(-1).mean().item()
+            ),
+            "a mean over the cells instead of the rows": lambda A, B: (
+                (A - B).abs().mean().item() / 2
+            ),
+            "a total over the rows": lambda A, B: (A - B).abs().sum().item() / 2,
+            "differences that cancel": lambda A, B: (A - B).sum(-1).mean().item() / 2,
+        },
+        (
+            "Sum the absolute differences of a row. What does that give for rows apart?",
+            "It gives 2: the weight is missing in one place and too much in another.",
+            "Half of the sum, then the mean over the rows.",
+        ),
+    ),
+]

@@ -1,0 +1,148 @@
+"""Exercises of chapter 2."""
+
+import torch
+
+from d2lmini import bugs
+from d2lmini.grading import Exercise
+from d2lmini.masks import causal_mask, masked_softmax, padding_mask
+
+
+def count_allowed(valid_lens, num_steps):
+    """How many (query, key) pairs the mask of a decoder's self-attention allows."""
+    mask = padding_mask(valid_lens, num_steps) & causal_mask(num_steps)
+    return int(mask.sum())
+
+
+def _scores(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(0))
+
+
+def mask_from_tokens(tokens, pad):
+    """Padding mask of token ids."""
+    return (tokens != pad)[:, None, None]
+
+
+def window_mask(valid_lens, num_steps, width):
+    """Causal, the last width keys only, without the padding."""
+    causal = causal_mask(num_steps)
+    return causal & ~causal.tril(-width) & padding_mask(valid_lens, num_steps)
+
+
+EXERCISES = [
+    Exercise(
+        "masks-1",
+        count_allowed,
+        [(torch.tensor([1]), 2), (torch.tensor([3, 1]), 4), (torch.tensor([0, 5, 2]), 5)],
+        {
+            "a count of the pairs that are hidden": lambda lens, n: (
+                len(lens) * n * n - count_allowed(lens, n)
+            ),
+            "a causal mask without the padding mask": lambda lens, n: (
+                len(lens) * n * (n + 1) // 2
+            ),
+            "a padding mask without the causal mask": lambda lens, n: int(lens.sum()) * n,
+        },
+        (
+            "Count one sentence first. Query i may see keys 0 to i.",
+            "Of these keys only the first valid_len are real: min(i + 1, valid_len).",
+            "Sum min(i + 1, valid_len) over the queries 0 to num_steps - 1, padded ones included.",
+        ),
+    ),
+    Exercise(
+        "masks-2",
+        mask_from_tokens,
+        [
+            (torch.tensor([[3, 1]]), 1),
+            (torch.tensor([[0, 4, 2]]), 2),
+            (torch.tensor([[5, 7, 2, 1], [4, 0, 1, 1]]), 1),
+        ],
+        {
+            "a mask with its meaning swapped; see chapter 2": lambda t, pad: (
+                ~mask_from_tokens(t, pad)
+            ),
+            "padding masked on the query axis; see chapter 2": lambda t, pad: (
+                mask_from_tokens(t, pad).mT
+            ),
+            "a mask without the axes for heads and queries": lambda t, pad: t != pad,
+            "a mask that takes 0 for padding, whatever pad is": lambda t, pad: (
+                mask_from_tokens(t, 0)
+            ),
+        },
+        (
+            "Compare tokens with pad: which of == and != gives True for a real token?",
+            "The result needs four axes: (batch, heads, queries, keys). Tokens are keys.",
+            "(tokens != pad)[:, None, None]",
+        ),
+    ),
+    Exercise(
+        "masks-3",
+        masked_softmax,
+        [
+            (torch.zeros(1, 2), torch.tensor([[True, False]])),
+            (torch.zeros(1, 2), torch.tensor([[False, False]])),
+            (_scores(2, 2), torch.tensor([[True, False], [True, True]])),
+            (_scores(2, 1, 3, 3) * 50, padding_mask(torch.tensor([3, 1]), 3)),
+        ],
+        {
+            "a mask with its meaning swapped; see chapter 2": lambda s, m: masked_softmax(
+                s, ~m
+            ),
+            "softmax over the wrong axis; see chapter 4": bugs.softmax_over_queries,
+            "-1e9 in float16 (uniform weights in a row that is masked throughout); see chapter 2": (
+                bugs.minus_1e9
+            ),
+        },
+        (
+            "A masked score should be as if it were not there: what must exp(score) be?",
+            "exp(-inf) is 0. In a row of nothing but -inf the softmax is 0 / 0.",
+            "masked_fill with -inf, softmax, then masked_fill with 0.",
+        ),
+    ),
+    Exercise(
+        "masks-4",
+        causal_mask,
+        [(1, 2), (2, 2), (2, 5), (4, 4)],
+        {
+            "a mask with its meaning swapped; see chapter 2": lambda q, k: (
+                ~causal_mask(q, k)
+            ),
+            "a causal mask without the offset: the queries are taken for the first positions": (
+                lambda q, k: torch.ones(q, k, dtype=torch.bool).tril()
+            ),
+            "a strict causal mask: a query may see its own position": (
+                lambda q, k: torch.ones(q, k, dtype=torch.bool).tril(k - q - 1)
+            ),
+        },
+        (
+            "Query 0 is not position 0. Which position is it?",
+            "It is position num_keys - num_queries; a query sees keys up to its own position.",
+            "Compare torch.arange(num_keys) with the queries' positions as a column.",
+        ),
+    ),
+    Exercise(
+        "masks-5",
+        window_mask,
+        [
+            (torch.tensor([2]), 2, 1),
+            (torch.tensor([3, 1]), 3, 2),
+            (torch.tensor([6, 2]), 6, 3),
+        ],
+        {
+            "a window that is one too wide": lambda lens, n, w: window_mask(lens, n, w + 1),
+            "a window over the future instead of the past": (
+                lambda lens, n, w: (
+                    window_mask(torch.full_like(lens, n), n, w).mT & padding_mask(lens, n)
+                )
+            ),
+            "a window that forgets the padding": lambda lens, n, w: window_mask(
+                torch.full_like(lens, n), n, w
+            ),
+            "a causal mask without a window": lambda lens, n, w: window_mask(lens, n, n),
+        },
+        (
+            "First without padding: how far back does a key lie from a query?",
+            "distance = steps[:, None] - steps; it must be at least 0 and less than width.",
+            "Combine the window with padding_mask(valid_lens, num_steps) by &.",
+        ),
+    ),
+]

@@ -1,0 +1,218 @@
+"""Exercises of chapter 3."""
+
+import math
+
+import torch
+
+from d2lmini import bugs
+from d2lmini.grading import Exercise
+from d2lmini.positions import PositionalEncoding, sinusoidal_table
+
+
+def wavelength(column, num_hiddens):
+    """After how many positions a column of the table begins again."""
+    return 2 * math.pi * 10000 ** (2 * (column // 2) / num_hiddens)
+
+
+def encode(X, start):
+    """X plus the sinusoidal positions start, start + 1, ..."""
+    return PositionalEncoding(X.shape[-1], 0.0)(X, start)
+
+
+def encode_by(X, start, angles):
+    """As encode, from angles (steps, num_hiddens): sine in even columns, cosine in odd ones."""
+    P = angles.sin()
+    P[:, 1::2] = angles[:, 1::2].cos()
+    return X + P
+
+
+def angles(X, start, exponents):
+    """Angle of each position and column, for the exponents of the columns."""
+    steps = torch.arange(start, start + X.shape[1], dtype=torch.float32)
+    return steps[:, None] / 10000**exponents
+
+
+def halves(X, start):
+    """All sines first, then all cosines."""
+    P = encode(torch.zeros_like(X), start)
+    return X + torch.cat([P[..., 0::2], P[..., 1::2]], dim=-1)
+
+
+def read_position(p):
+    """The position below 1000 whose row is most like p."""
+    return int((sinusoidal_table(1000, len(p)) @ p).argmax())
+
+
+def hand(p, pair):
+    """The position according to one pair of columns."""
+    angle = math.atan2(p[2 * pair], p[2 * pair + 1]) % (2 * math.pi)
+    return round(angle * wavelength(2 * pair, len(p)) / (2 * math.pi))
+
+
+def offset_only(table):
+    """Whether the dot product of two rows depends on their distance alone."""
+    products = table @ table.T
+    return bool(torch.allclose(products[1:, 1:], products[:-1, :-1], atol=1e-4))
+
+
+def turned(X, frequencies=None, positions=None):
+    """Each pair of features turned as the hand of that pair turns from position 0 to i."""
+    if frequencies is None:
+        frequencies = 10000 ** -(torch.arange(0, X.shape[-1], 2) / X.shape[-1])
+    if positions is None:
+        positions = torch.arange(X.shape[1])[:, None]
+    angle = positions * frequencies  # (steps, pairs)
+    x, y = X[..., 0::2], X[..., 1::2]
+    pairs = [x * angle.cos() + y * angle.sin(), y * angle.cos() - x * angle.sin()]
+    return torch.stack(pairs, dim=-1).flatten(2)  # (batch, steps, num_hiddens)
+
+
+def _random(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def _trembling(position, num_hiddens):
+    noise = 0.2 * _random(num_hiddens, seed=position)
+    return sinusoidal_table(1000, num_hiddens)[position] + noise
+
+
+def _unpaired(num_steps, num_hiddens):
+    """A table whose cosines have exponents of their own."""
+    X = torch.zeros(1, num_steps, num_hiddens)
+    return encode_by(X, 0, angles(X, 0, torch.arange(num_hiddens) / num_hiddens))[0]
+
+
+EXERCISES = [
+    Exercise(
+        "positions-1",
+        wavelength,
+        [(0, 2), (1, 2), (3, 4), (2, 8), (7, 8), (255, 512)],
+        {
+            "a frequency: radians a position, not positions a turn": lambda c, d: (
+                2 * math.pi / wavelength(c, d)
+            ),
+            "a wavelength without the factor 2 pi": lambda c, d: (
+                wavelength(c, d) / (2 * math.pi)
+            ),
+            "an exponent that counts columns, so that sine and cosine are no pair; see chapter 3": (
+                lambda c, d: 2 * math.pi * 10000 ** (c / d)
+            ),
+            "an exponent that counts pairs: j / d instead of 2j / d": lambda c, d: (
+                2 * math.pi * 10000 ** (c // 2 / d)
+            ),
+        },
+        (
+            "Columns 2j and 2j + 1 turn together. Which j belongs to this column?",
+            "j = column // 2, and the angle at position i is i / 10000 ** (2j / num_hiddens).",
+            "Set that angle to 2 * math.pi and solve for i.",
+        ),
+    ),
+    Exercise(
+        "positions-2",
+        encode,
+        [
+            (torch.zeros(1, 2, 2), 0),
+            (torch.zeros(1, 2, 4), 1),
+            (_random(2, 3, 4), 0),
+            (_random(3, 5, 8), 7),
+        ],
+        {
+            "positions added on the batch axis; see chapter 3": lambda X, start: (
+                bugs.PositionsOnBatch(X.shape[-1])(X)
+            ),
+            "an encoding that forgets start; see chapter 7": lambda X, start: encode(X, 0),
+            "all sines first, then all cosines": halves,
+            "cosines with exponents of their own; see chapter 3": lambda X, start: (
+                encode_by(
+                    X, start, angles(X, start, torch.arange(X.shape[-1]) / X.shape[-1])
+                )
+            ),
+            "positions that replace the words": lambda X, start: encode(X, start) - X,
+        },
+        (
+            "The angles form a matrix: positions in its rows, pairs in its columns.",
+            "torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1) puts pairs side by side.",
+            "Positions are start to start + X.shape[1] - 1; adding (steps, d) to (batch, steps, d) "
+            "repeats it for each sentence.",
+        ),
+    ),
+    Exercise(
+        "positions-3",
+        read_position,
+        [(sinusoidal_table(4, 8)[3],)] + [(_trembling(i, 64),) for i in (2, 40, 333, 901)],
+        {
+            "a reading of the fastest hand alone": lambda p: hand(p, 0),
+            "a reading of the slowest hand alone": lambda p: hand(p, len(p) // 2 - 1),
+            "a search for the most unlike row": lambda p: int(
+                (sinusoidal_table(1000, len(p)) @ p).argmin()
+            ),
+        },
+        (
+            "One hand is not enough: the fast one comes round again, the slow one hardly moves.",
+            "All rows of the table have the same length. Which of them is most like p?",
+            "Multiply sinusoidal_table(1000, len(p)) by p and take the argmax.",
+        ),
+    ),
+    Exercise(
+        "positions-4",
+        offset_only,
+        [
+            (torch.eye(2),),
+            (torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, -1.0]]),),
+            (sinusoidal_table(9, 4),),
+            (sinusoidal_table(9, 4)[:, 0::2],),
+            (_unpaired(9, 4),),
+            (torch.nn.functional.normalize(_random(9, 4), dim=1),),
+            (torch.arange(4.0)[:, None],),
+        ],
+        {
+            "a test that all rows have the same length": lambda table: bool(
+                torch.allclose(table.norm(dim=1), table[0].norm(), atol=1e-4)
+            ),
+            "a test that the dot products are symmetric, which they always are": lambda table: (
+                True
+            ),
+            "a test of the step from each row to the next, not of longer ones": lambda table: (
+                bool(
+                    torch.allclose(
+                        (table[1:] * table[:-1]).sum(1),
+                        (table[1] * table[0]).sum(),
+                        atol=1e-4,
+                    )
+                )
+            ),
+        },
+        (
+            "table @ table.T holds the dot products of all pairs of rows.",
+            "Where in that matrix are the pairs of distance 0? Of distance 1?",
+            "Each diagonal must be constant: compare products[1:, 1:] with products[:-1, :-1].",
+        ),
+    ),
+    Exercise(
+        "positions-5",
+        turned,
+        [
+            (torch.tensor([[[0.0, 1.0], [0.0, 1.0]]]),),
+            (torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]),),
+            (_random(1, 3, 4),),
+            (_random(2, 3, 4),),
+            (_random(3, 6, 8),),
+        ],
+        {
+            "a turn in the wrong direction": lambda X: turned(
+                X, positions=-torch.arange(X.shape[1])[:, None]
+            ),
+            "positions that are added": lambda X: encode(X, 0),
+            "a turn by the place in the batch; see chapter 3": lambda X: turned(
+                X, positions=torch.arange(len(X))[:, None, None]
+            ),
+            "hands that all turn at the same speed": lambda X: turned(X, frequencies=1.0),
+        },
+        (
+            "Features 2j and 2j + 1 are the x and y of a hand; X[..., 0::2] are all the x.",
+            "Position i turns hand j by the angle i / 10000 ** (2j / d): x becomes "
+            "x * cos + y * sin.",
+            "y becomes y * cos - x * sin. Stack the two along a new last axis and flatten(2).",
+        ),
+    ),
+]

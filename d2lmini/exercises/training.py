@@ -1,0 +1,200 @@
+"""Exercises of chapter 8."""
+
+import math
+from collections import Counter
+
+import torch
+from torch.nn import functional as F
+
+from d2lmini import bugs
+from d2lmini.grading import Exercise
+from d2lmini.training import masked_cross_entropy, shift_right
+from d2lmini.translation import bleu, ngrams
+
+
+def _batch(*shape, seed=0):
+    """Logits, labels and lengths that differ from sentence to sentence."""
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(*shape, generator=generator)
+    labels = torch.randint(shape[2], shape[:2], generator=generator)
+    return logits, labels, torch.arange(1, shape[0] + 1)
+
+
+def _by_sentence(logits, labels, lens):
+    """The mean of the sentences' mean losses."""
+    rows = zip(logits, labels, lens, strict=True)
+    return torch.stack(
+        [F.cross_entropy(row[:n], label[:n]) for row, label, n in rows]
+    ).mean()
+
+
+def unknown_share(sentences, min_freq):
+    """Share of the tokens that are rarer than min_freq."""
+    tokens = " ".join(sentences).split()
+    counts = Counter(tokens)
+    return sum(counts[token] < min_freq for token in tokens) / len(tokens)
+
+
+def _of_words(sentences, min_freq):
+    counts = Counter(" ".join(sentences).split())
+    return sum(n < min_freq for n in counts.values()) / len(counts)
+
+
+def _bleu(prediction, reference, k, clip=True, penalty=True, weight=lambda n: 0.5**n):
+    """BLEU, with parts that can be left out."""
+    predicted, right = prediction.split(), reference.split()
+    score = math.exp(min(0, 1 - len(right) / len(predicted))) if penalty else 1.0
+    for n in range(1, k + 1):
+        ours, theirs = ngrams(predicted, n), ngrams(right, n)
+        if clip:
+            matched = sum(min(count, theirs[gram]) for gram, count in ours.items())
+        else:
+            matched = sum(count for gram, count in ours.items() if gram in theirs)
+        score *= (matched / max(1, sum(ours.values()))) ** weight(n)
+    return score
+
+
+EXERCISES = [
+    Exercise(
+        "training-1",
+        lambda loss: [math.exp(-loss), math.exp(loss), loss / math.log(2)],
+        [(0.0,), (math.log(2),), (2.3,)],
+        {
+            "powers of 2: the loss is in nats, so the base is e": lambda loss: [
+                2**-loss,
+                2**loss,
+                loss / math.log(2),
+            ],
+            "bits that are fewer than nats: one nat is 1 / ln 2 bits": lambda loss: [
+                math.exp(-loss),
+                math.exp(loss),
+                loss * math.log(2),
+            ],
+            "a probability of 1 - loss": lambda loss: [
+                1 - loss,
+                math.exp(loss),
+                loss / math.log(2),
+            ],
+        },
+        (
+            "The loss is -ln(probability of the right word).",
+            "A choice among n equally likely words has the probability 1 / n.",
+            "ln 2 nats are one bit.",
+        ),
+    ),
+    Exercise(
+        "training-2",
+        shift_right,
+        [
+            (torch.tensor([[7]]), 2),
+            (torch.tensor([[7, 8, 3]]), 2),
+            (torch.tensor([[7, 8, 3], [9, 3, 0]]), 1),
+        ],
+        {
+            "a target that is not shifted; see chapter 8": bugs.not_shifted,
+            "a shift to the left": lambda tgt, bos: F.pad(tgt, (-1, 1), value=bos),
+            "a roll: the last token comes to the front": lambda tgt, bos: tgt.roll(1, 1),
+            "bos in front of the whole target: one step too many": lambda tgt, bos: F.pad(
+                tgt, (1, 0), value=bos
+            ),
+        },
+        (
+            "To predict the first token the decoder reads bos, to predict the second the first.",
+            "The last token is never read. tgt[:, :-1] is what is left.",
+            "torch.cat a column of bos and tgt[:, :-1] along dim 1.",
+        ),
+    ),
+    Exercise(
+        "training-3",
+        masked_cross_entropy,
+        [_batch(1, 2, 3), _batch(2, 3, 4), _batch(3, 6, 5, seed=1)],
+        {
+            "a loss averaged over the padding; see chapter 8": bugs.loss_over_padding,
+            "a loss of all positions, the padding included": lambda logits, labels, lens: (
+                F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+            ),
+            "a mean of the sentences' means: tokens of short ones count for more": _by_sentence,
+            "a sum instead of a mean": lambda logits, labels, lens: (
+                masked_cross_entropy(logits, labels, lens) * lens.sum()
+            ),
+        },
+        (
+            "torch.log_softmax over the last axis; gather picks the label's entry.",
+            "Position t of a sentence is real if t < valid_lens.",
+            "Index with the boolean (batch, steps) and take one mean over what is left.",
+        ),
+    ),
+    Exercise(
+        "training-4",
+        unknown_share,
+        [(["a a b"], 2), (["a a a b b c"], 3), (["go . go", "stop .", "go on ."], 2)],
+        {
+            "a share of the distinct words, not of the tokens": _of_words,
+            "a vocabulary without the words that occur min_freq times": lambda s, n: (
+                unknown_share(s, n + 1)
+            ),
+            "the share that is known": lambda s, n: 1 - unknown_share(s, n),
+        },
+        (
+            "Count all tokens of all sentences first, for example with collections.Counter.",
+            "A token becomes <unk> if its word occurs less than min_freq times.",
+            "Go through the tokens, not through the words: a word counts as often as it occurs.",
+        ),
+    ),
+    Exercise(
+        "training-5",
+        bleu,
+        [
+            ("a", "a", 1),
+            ("a a", "a b", 1),
+            ("a b", "a b c", 2),
+            ("a b b c", "a b c d", 2),
+            ("je suis chez moi .", "je suis chez moi .", 4),
+            ("moi je suis chez .", "je suis chez moi .", 2),
+        ],
+        {
+            "counts that are not clipped: a word counts once for each time the reference has it": (
+                lambda *x: _bleu(*x, clip=False)
+            ),
+            "BLEU without the penalty for short predictions": lambda *x: _bleu(
+                *x, penalty=False
+            ),
+            "equal weights 1 / k; here n-grams of length n weigh 1 / 2^n": lambda p, r, k: (
+                _bleu(p, r, k, weight=lambda n: 1 / k)
+            ),
+        },
+        (
+            "The penalty is exp(min(0, 1 - length of the reference / length of the prediction)).",
+            "An n-gram of the prediction matches at most as often as the reference has it.",
+            "Multiply the precisions p_n ** (1 / 2 ** n); Counter & Counter takes smaller counts.",
+        ),
+    ),
+    Exercise(
+        "training-6",
+        lambda: ["rises", "stays", "rises"],  # chapter 8 asserts it on the recorded runs
+        [()],
+        {
+            "the fear that a larger net only memorises better": lambda: [
+                "rises",
+                "stays",
+                "falls",
+            ],
+            "the hope that depth lowers the training loss; it is low already": lambda: [
+                "rises",
+                "falls",
+                "rises",
+            ],
+            "depth without effect on the translations; see the table in the solution": lambda: [
+                "rises",
+                "stays",
+                "stays",
+            ],
+            "layers that cost no time": lambda: ["stays", "stays", "rises"],
+        },
+        (
+            "Layers run one after the other.",
+            "One layer already knows its 600 sentences nearly by heart.",
+            "Unseen sentences are new combinations of known words: here depth helps.",
+        ),
+    ),
+]

@@ -1,0 +1,163 @@
+"""Exercises of chapter 7."""
+
+import torch
+
+from d2lmini.grading import Exercise
+from d2lmini.masks import padding_mask
+from d2lmini.transformer import EncoderBlock, TransformerDecoder, cached_steps
+
+
+def shapes(batch, src_steps, tgt_steps, width, heads, layers, tgt_vocab, order="lbh"):
+    """Memory, logits, weights of the encoder, of the decoder's self- and cross-attention."""
+    front = tuple({"l": layers, "b": batch, "h": heads}[axis] for axis in order)
+    return [
+        (batch, src_steps, width),
+        (batch, tgt_steps, tgt_vocab),
+        (*front, src_steps, src_steps),
+        (*front, tgt_steps, tgt_steps),
+        (*front, tgt_steps, src_steps),
+    ]
+
+
+def _cross_transposed(*sizes):
+    *others, cross = shapes(*sizes)
+    return [*others, (*cross[:3], cross[4], cross[3])]
+
+
+def _caches(num_steps):
+    """What a decoder of two layers returns after num_steps tokens."""
+    with torch.random.fork_rng(), torch.no_grad():
+        torch.manual_seed(0)
+        decoder = TransformerDecoder(9, 8, 16, 2, 2, 0.0)
+        return decoder(torch.ones(1, num_steps, dtype=torch.long), torch.ones(1, 7, 8))[1]
+
+
+def _blocks():
+    """A block with its input and mask, small and larger."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        for steps, width, lens in ((2, 2, [2]), (5, 8, [5, 2])):
+            block = EncoderBlock(width, 2 * width, 2, 0.0)
+            for norm in (block.addnorm1.norm, block.addnorm2.norm):
+                torch.nn.init.normal_(norm.weight)  # else the two norms are the same
+            X = torch.randn(len(lens), steps, width)
+            yield block, X, padding_mask(torch.tensor(lens), steps)
+
+
+def _pre_norm(block, X, mask):
+    normed = block.addnorm1.norm(X)
+    Y = X + block.attention(normed, normed, normed, mask)
+    return Y + block.ffn(block.addnorm2.norm(Y))
+
+
+def _input_again(block, X, mask):
+    Y = block.addnorm1(X, block.attention(X, X, X, mask))
+    return block.addnorm2(X, block.ffn(Y))
+
+
+def _no_residual(block, X, mask):
+    Y = block.addnorm1.norm(block.attention(X, X, X, mask))
+    return block.addnorm2.norm(block.ffn(Y))
+
+
+EXERCISES = [
+    Exercise(
+        "transformer-1",
+        shapes,
+        [(1, 2, 3, 4, 2, 1, 5), (3, 9, 5, 16, 4, 2, 50)],
+        {
+            "a cross-attention with the source as queries": _cross_transposed,
+            "weights with the batch first: layers come first": lambda *sizes: shapes(
+                *sizes, order="blh"
+            ),
+            "weights without the axis of the layers": lambda *sizes: shapes(
+                *sizes, order="bh"
+            ),
+            "logits of num_hiddens numbers: there is one for each word": lambda b, s, t, d, *rest: [
+                (b, t, d) if i == 1 else shape
+                for i, shape in enumerate(shapes(b, s, t, d, *rest))
+            ],
+        },
+        (
+            "Self-attention has as many queries as keys. Whose are they in cross-attention?",
+            "Weights are (layers, batch, heads, queries, keys).",
+            "The memory keeps the shape of the embedded source; logits end in the vocabulary.",
+        ),
+    ),
+    Exercise(
+        "transformer-2",
+        lambda memory, order: memory[:, order],
+        [
+            (torch.tensor([[[1.0], [2.0], [3.0]]]), torch.tensor([1, 2, 0])),
+            (torch.arange(16.0).view(2, 4, 2), torch.tensor([3, 1, 0, 2])),
+        ],
+        {
+            "an encoder that does not see the order of its input at all": lambda m, order: (
+                m
+            ),
+            "the inverse permutation": lambda m, order: m[:, order.argsort()],
+            "a permutation of the sentences or of the features": lambda m, order: m.flip(
+                -1
+            ).flip(0),
+        },
+        (
+            "Each position's output depends on its own vector and on the set of all vectors.",
+            "The set has not changed. Position i now holds the word order[i].",
+            "memory[:, order]",
+        ),
+    ),
+    Exercise(
+        "transformer-3",
+        lambda caches: 0 if caches is None else cached_steps(caches),
+        [(None,), (_caches(1),), (_caches(4),)],
+        {
+            "a position that is always 0": lambda caches: 0,
+            "the number of layers": lambda caches: 0 if caches is None else len(caches),
+            "the length of the memory": lambda caches: (
+                0 if caches is None else caches[0][1][0].shape[2]
+            ),
+            "the position of the last token instead of the next": lambda caches: (
+                0 if caches is None else cached_steps(caches) - 1
+            ),
+        },
+        (
+            "A block's cache is ((K, V) of the target so far, (K, V) of the memory).",
+            "K has the shape (batch, heads, steps so far, head_size).",
+            "caches[0][0][0].shape[2], and 0 for None",
+        ),
+    ),
+    Exercise(
+        "transformer-4",
+        lambda d, f: 8 * d * d + 2 * d * f + f + d + 6 * d,
+        [(1, 1), (2, 4), (32, 64)],
+        {
+            "an encoder block, with one attention": lambda d, f: (
+                4 * d * d + 2 * d * f + f + 5 * d
+            ),
+            "a network without biases": lambda d, f: 8 * d * d + 2 * d * f + 6 * d,
+            "norms without parameters": lambda d, f: 8 * d * d + 2 * d * f + f + d,
+            "attentions without W_o": lambda d, f: 6 * d * d + 2 * d * f + f + 7 * d,
+        },
+        (
+            "Two attentions with four matrices each, a network, three norms.",
+            "The network has two layers with biases: d f + f and f d + d.",
+            "A norm has a weight and a bias of d numbers each.",
+        ),
+    ),
+    Exercise(
+        "transformer-5",
+        lambda block, X, mask: block(X, mask),
+        list(_blocks()),
+        {
+            "pre-norm instead of post-norm; see chapter 6": _pre_norm,
+            "X instead of Y in the second add & norm": _input_again,
+            "a block without residual connections; see chapter 6": _no_residual,
+            "attention without the mask": lambda block, X, mask: block(X, None),
+        },
+        (
+            "Two lines: mix positions, add & norm; work on each position, add & norm.",
+            "block.addnorm1(X, Y) adds both arguments. What is added to the attention's output?",
+            "The second: block.addnorm2(Y, block.ffn(Y)), with the Y of the first.",
+        ),
+    ),
+]

@@ -1,0 +1,341 @@
+"""Exercises: answers are compared with a reference and, if wrong, with known mistakes.
+
+Readers call this module through d2lmini.check.
+"""
+
+import ctypes
+import difflib
+import importlib
+import importlib.metadata
+import inspect
+import json
+import math
+import numbers
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+CHAPTERS = ("codes", "masks", "positions", "attention", "ffn", "addnorm", "transformer",
+            "training", "maps")  # fmt: skip
+TIME_LIMIT = 10.0  # seconds for all calls of an answer
+RIGHT, WRONG, NOT_ATTEMPTED = "right", "wrong", "not attempted"
+
+
+@dataclass
+class Exercise:
+    """What the check of one exercise knows.
+
+    Args:
+        name: chapter and number, such as "masks-2".
+        reference: a right answer, a function.
+        cases: arguments to call an answer with, smallest first.
+        mistakes: what a wrong answer amounts to -> an answer that makes this mistake. The
+            text completes "This behaves like ...".
+        hints: three, each nearer to the solution than the one before.
+        tolerance: relative and absolute, of numbers.
+    Source: chapter 2.
+    """
+
+    name: str
+    reference: Callable
+    cases: Iterable[tuple]
+    mistakes: dict[str, Callable]
+    hints: tuple[str, str, str]
+    tolerance: float = 1e-4
+
+
+@dataclass
+class Record:
+    """What a reader did about one exercise."""
+
+    verdict: str = NOT_ATTEMPTED
+    attempts: int = 0
+    hints_used: int = 0
+
+
+records: dict[str, Record] = {}
+
+
+class WrongAnswer(Exception):
+    """An answer is wrong; the text says how, to the reader."""
+
+
+def all_exercises() -> dict[str, Exercise]:
+    """Name -> exercise, in the order of the book."""
+    modules = (importlib.import_module(f"d2lmini.exercises.{name}") for name in CHAPTERS)
+    return {e.name: e for module in modules for e in module.EXERCISES}
+
+
+def find(name: str) -> Exercise:
+    """The exercise of that name.
+
+    Raises:
+        ValueError: there is none; the text lists names that are close.
+    """
+    known = all_exercises()
+    if name not in known:
+        close = difflib.get_close_matches(str(name), known, n=3, cutoff=0.4) or list(known)
+        raise ValueError(f"exercise {name!r} is unknown; perhaps {', '.join(close)}?")
+    return known[name]
+
+
+def exercise(name: str, answer: Callable) -> None:
+    """Say whether an answer is right, and if not, what is wrong with it.
+
+    Args:
+        name: of the exercise, such as "masks-2".
+        answer: the function that the exercise asks for.
+    Source: chapter 1.
+    """
+    try:
+        found = find(name)
+    except ValueError as error:
+        print(error)
+        return
+    verdict, message = grade(found, answer)
+    record = records.setdefault(name, Record())
+    record.attempts += verdict != NOT_ATTEMPTED
+    record.verdict = verdict if verdict != NOT_ATTEMPTED else record.verdict
+    print(f"{name}: {verdict}. {message}")
+
+
+def hint(name: str) -> None:
+    """Print the next of an exercise's three hints.
+
+    Source: chapter 1.
+    """
+    try:
+        hints = find(name).hints
+    except ValueError as error:
+        print(error)
+        return
+    record = records.setdefault(name, Record())
+    if record.hints_used == len(hints):
+        print(
+            f"{name}: that were all {len(hints)} hints. The solution is in the fold below."
+        )
+        return
+    record.hints_used += 1
+    print(
+        f"{name}, hint {record.hints_used} of {len(hints)}: {hints[record.hints_used - 1]}"
+    )
+
+
+def report(path: str | Path) -> None:
+    """Write what was done about each exercise to a JSON file.
+
+    A file that is there already is brought up to date: results of exercises that were not
+    touched since this Python started are kept.
+
+    Args:
+        path: of the file, such as "answers.json".
+    Raises:
+        ValueError: the file is there and holds something else.
+    Source: chapter 1.
+    """
+    path = Path(path)
+    entries = {name: vars(Record()) for name in all_exercises()}
+    if path.exists():
+        try:
+            entries |= json.loads(path.read_text(encoding="utf-8"))["exercises"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"path ({path}) must be a new file or a former report"
+            ) from error
+    entries |= {name: vars(record) for name, record in records.items()}
+    version = importlib.metadata.version("d2lmini")
+    text = json.dumps({"version": version, "exercises": entries}, indent=1)
+    path.write_text(text + "\n", encoding="utf-8")
+    solved = sum(entry["verdict"] == RIGHT for entry in entries.values())
+    print(f"{path}: {solved} of {len(entries)} exercises right")
+
+
+def grade(found: Exercise, answer: Callable) -> tuple[str, str]:
+    """Verdict and what to tell the reader."""
+    if not callable(answer):
+        message = (
+            f"The answer must be a function, got {type(answer).__name__} {_short(answer)}."
+        )
+        return WRONG, message
+    try:
+        _within_time(lambda: _compare(found, answer))
+    except NotImplementedError:
+        message = (
+            "Replace the line that raises NotImplementedError, then run this cell again."
+        )
+        return NOT_ATTEMPTED, message
+    except WrongAnswer as error:
+        return WRONG, f"{error}"
+    return RIGHT, f"All {len(list(found.cases))} cases agree."
+
+
+def _compare(found, answer):
+    """Raise WrongAnswer at the first case in which an answer differs from the reference."""
+    for case in found.cases:
+        due = found.reference(*_copy(case))
+        got = _call(answer, case)
+        problem = _difference(got, due, found.tolerance)
+        if problem:
+            if mistake := _diagnose(found, answer):
+                raise WrongAnswer(f"This behaves like {mistake}.")
+            raise WrongAnswer(f"{problem}\n{_show(found, case, got, due)}")
+
+
+def _call(answer, case):
+    """The answer's output, or WrongAnswer in one line."""
+    name = getattr(answer, "__name__", type(answer).__name__)
+    try:
+        inspect.signature(answer).bind(*case)
+    except TypeError:
+        signature = inspect.signature(answer)
+        raise WrongAnswer(
+            f"{name}{signature} cannot be called with {len(case)} arguments, as it will be."
+        ) from None
+    except ValueError:
+        pass  # a builtin without a signature
+    arguments = _copy(case)
+    try:
+        got = answer(*arguments)
+    except (NotImplementedError, OutOfTime):
+        raise
+    except Exception as error:
+        text = str(error).partition("\n")[0]
+        raise WrongAnswer(
+            f"{name} raised {type(error).__name__}: {text}\nIt was called with {_short(case)}."
+        ) from None
+    if got is None:
+        raise WrongAnswer(f"{name} returned None. Is a return statement missing?")
+    if not _unchanged(arguments, case):
+        raise WrongAnswer(
+            f"{name} changed its argument. Work on a copy: the caller needs it."
+        )
+    return got
+
+
+def _diagnose(found, answer):
+    """The mistake that gives what the answer gives in every case, if there is one."""
+    for text, mistake in found.mistakes.items():
+        if all(_same(answer, mistake, case, found.tolerance) for case in found.cases):
+            return text
+    return None
+
+
+def _same(answer, mistake, case, tolerance):
+    """Whether two answers give the same, an error of the same kind included."""
+    outcomes = []
+    for function in (answer, mistake):
+        try:
+            outcomes.append(function(*_copy(case)))
+        except OutOfTime:
+            raise
+        except Exception as error:
+            outcomes.append(type(error))
+    return not _difference(*outcomes, tolerance)
+
+
+def _difference(got, due, tolerance):
+    """What is wrong with got, in one line; empty if nothing."""
+    if isinstance(due, torch.Tensor):
+        return _tensor_difference(got, due, tolerance)
+    if isinstance(due, (tuple, list)):
+        if not isinstance(got, (tuple, list)) or len(got) != len(due):
+            return f"Expected {len(due)} values, got {_short(got)}."
+        parts = (_difference(g, d, tolerance) for g, d in zip(got, due, strict=True))
+        return next(filter(None, parts), "")
+    if isinstance(due, numbers.Real) and not isinstance(due, bool):
+        if isinstance(got, torch.Tensor) and got.numel() == 1:
+            got = got.item()
+        if not isinstance(got, numbers.Real) or isinstance(got, bool):
+            return f"Expected a number, got {type(got).__name__} {_short(got)}."
+        same = math.isclose(got, due, rel_tol=tolerance, abs_tol=tolerance)
+        return "" if same else "The number differs."
+    if type(got) is not type(due):
+        return f"Expected {type(due).__name__}, got {type(got).__name__} {_short(got)}."
+    return "" if got == due else "The values differ."
+
+
+def _tensor_difference(got, due, tolerance):
+    """As _difference, for a tensor."""
+    if not isinstance(got, torch.Tensor):
+        kind = "a numpy array" if isinstance(got, np.ndarray) else f"{type(got).__name__}"
+        return f"Expected a torch.Tensor, got {kind}."
+    if got.shape != due.shape:
+        return f"Expected shape {tuple(due.shape)}, got {tuple(got.shape)}."
+    if got.dtype != due.dtype:
+        return f"Expected dtype {due.dtype}, got {got.dtype}."
+    if got.isnan().any() and not due.isnan().any():
+        return f"{int(got.isnan().sum())} of {got.numel()} numbers are NaN."
+    same = torch.allclose(got.double(), due.double(), tolerance, tolerance, equal_nan=True)
+    return "" if same else "The numbers differ."
+
+
+def _show(found, case, got, due):
+    """The case, what was due and what came, each on a line."""
+    names = inspect.signature(found.reference).parameters
+    called = ", ".join(
+        f"{n} = {_short(value)}" for n, value in zip(names, case, strict=False)
+    )
+    return f"with     {called}\nexpected {_short(due)}\ngot      {_short(got)}"
+
+
+def _short(value):
+    """A value in at most a few lines: large tensors by their shape."""
+    if isinstance(value, torch.Tensor):
+        if value.numel() > 12:
+            return f"tensor of shape {tuple(value.shape)}"
+        rounded = (
+            value.detach().double().mul(1e4).round().div(1e4)
+            if value.is_floating_point()
+            else value
+        )
+        return str(rounded.tolist())
+    if isinstance(value, (tuple, list)):
+        return "(" + ", ".join(_short(v) for v in value) + ")"
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _copy(case):
+    """The arguments again, so that no answer can change the originals."""
+    return tuple(v.clone() if isinstance(v, torch.Tensor) else v for v in case)
+
+
+def _unchanged(arguments, case):
+    """Whether the tensors among the arguments are what they were."""
+    return all(
+        torch.equal(a, b)
+        for a, b in zip(arguments, case, strict=True)
+        if isinstance(b, torch.Tensor)
+    )
+
+
+class OutOfTime(BaseException):
+    """Raised inside an answer that does not come back."""
+
+
+def _within_time(function):
+    """Call a function in a thread of its own, and end it after TIME_LIMIT.
+
+    A signal would be simpler, but Windows has none for this.
+    """
+    outcome = []
+
+    def work():
+        try:
+            function()
+        except BaseException as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(TIME_LIMIT)
+    if thread.is_alive():
+        ident, error = ctypes.c_ulong(thread.ident), ctypes.py_object(OutOfTime)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, error)
+        raise WrongAnswer(f"The answer did not come back within {TIME_LIMIT:g} seconds.")
+    if outcome:
+        raise outcome[0]

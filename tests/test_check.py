@@ -1,0 +1,254 @@
+"""The properties: each holds for the book's block and fails for a block that breaks it."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from d2lmini import (
+    AddNorm,
+    DecoderBlock,
+    EncoderBlock,
+    EncoderStack,
+    MultiHeadAttention,
+    PositionalEncoding,
+    check,
+    masked_cross_entropy,
+    masked_softmax,
+    padding_mask,
+    scaled_dot_product_attention,
+    shift_right,
+)
+from d2lmini.bugs import MUSEUM
+
+STEPS, WIDTH = 6, 8
+LENS = torch.tensor([6, 3, 1])
+SCORES = torch.tensor([[[[1.0, 2.0], [0.0, 3.0]]], [[[5.0, 1.0], [2.0, 2.0]]]])
+SCORES_MASK = padding_mask(torch.tensor([2, 0]), 2)
+
+
+@pytest.fixture
+def X():
+    return torch.randn(3, STEPS, WIDTH, generator=torch.Generator().manual_seed(0))
+
+
+class SelfAttention(nn.Module):
+    """Any multi-head attention, called as a block."""
+
+    def __init__(self, attention):
+        super().__init__()
+        self.attention = attention
+
+    def forward(self, X, mask=None):
+        return self.attention(X, X, X, mask)
+
+
+class Normed(nn.Module):
+    """Any add & norm, called as a block."""
+
+    def __init__(self, addnorm):
+        super().__init__()
+        self.addnorm = addnorm
+
+    def forward(self, X, mask=None):
+        return self.addnorm(X, X.flip(-1))
+
+
+class Decoder(nn.Module):
+    """Any decoder block, called as a block."""
+
+    def __init__(self, block):
+        super().__init__()
+        self.block = block
+
+    def forward(self, X, mask=None):
+        return self.block(X, torch.ones(len(X), 2, WIDTH))[0]
+
+
+def with_softmax(softmax):
+    """Attention that uses a softmax of one's own."""
+
+    def block(X, mask=None):
+        scores = (X @ X.mT)[:, None]
+        return softmax(scores, mask)[:, 0] @ X
+
+    return block
+
+
+def torch_attention(queries, keys, values, mask=None):
+    return F.scaled_dot_product_attention(queries, keys, values, mask), None
+
+
+def predict_from(shift):
+    """Target tokens -> something that depends on what the decoder reads to predict each."""
+
+    def block(tgt, mask=None):
+        return shift(tgt, bos=0)[..., None].float()
+
+    return block
+
+
+def as_pytorch_does(attention, X):
+    """Equality with nn.MultiheadAttention, whose matrices are copied as far as they fit."""
+    ours = attention(WIDTH, 2, 0.0)
+    theirs = nn.MultiheadAttention(WIDTH, 2, bias=False, batch_first=True)
+    matrices = [*theirs.in_proj_weight.chunk(3), theirs.out_proj.weight]
+    for layer, matrix in zip(
+        (ours.W_q, ours.W_k, ours.W_v, ours.W_o), matrices, strict=True
+    ):
+        rows, columns = layer.weight.shape
+        layer.weight.data.copy_(matrix[:rows, :columns])
+    return check.matches(lambda X: ours(X, X, X), lambda X: theirs(X, X, X)[0], X)
+
+
+def tokens():
+    return torch.randint(1, 9, (3, STEPS), generator=torch.Generator().manual_seed(0))
+
+
+def loss_is_of_real_tokens(loss, X):
+    """A net that knows nothing has the loss log(vocabulary), whatever the padding."""
+
+    def flat(logits):
+        return loss(logits, torch.zeros(3, STEPS, dtype=torch.long), LENS)
+
+    return check.matches(
+        flat, lambda logits: torch.tensor(WIDTH).log(), torch.zeros_like(X)
+    )
+
+
+# For each exhibit: how its property is applied, and what it must hold for.
+TRIALS = {
+    "swapped_mask": (
+        lambda f, X: check.padding_invariant(check.as_block(f), X, LENS),
+        scaled_dot_product_attention,
+    ),
+    "padding_on_queries": (
+        lambda f, X: check.padding_invariant(check.as_block(f), X, LENS),
+        scaled_dot_product_attention,
+    ),
+    "MaskedOnce": (
+        lambda stack, X: check.padding_invariant(stack(WIDTH, 16, 2, 2, 0.1), X, LENS),
+        EncoderStack,
+    ),
+    "minus_1e9": (
+        lambda f, X: check.finite_gradients(with_softmax(f), X.half()),
+        masked_softmax,
+    ),
+    "overwriting_softmax": (
+        lambda f, X: check.rows_sum_to_one(f, SCORES.clone(), SCORES_MASK),
+        masked_softmax,
+    ),
+    "softmax_over_queries": (
+        lambda f, X: check.rows_sum_to_one(f, SCORES, SCORES_MASK),
+        masked_softmax,
+    ),
+    "unscaled": (
+        lambda f, X: check.matches(check.as_block(f), check.as_block(torch_attention), X),
+        scaled_dot_product_attention,
+    ),
+    "PositionsOnBatch": (
+        lambda layer, X: check.batch_independent(layer(WIDTH), X),
+        lambda width: PositionalEncoding(width, 0.0),
+    ),
+    "SplitThenProject": (as_pytorch_does, MultiHeadAttention),
+    "FreshOutput": (
+        lambda layer, X: check.every_parameter_trained(SelfAttention(layer(WIDTH, 2, 0.1)), X),
+        MultiHeadAttention,
+    ),
+    "NormOverSteps": (
+        lambda layer, X: check.causal(Normed(layer(STEPS, WIDTH, 0.1)), X),
+        lambda steps, width, dropout: AddNorm(width, dropout),
+    ),
+    "BatchNormed": (
+        lambda layer, X: check.batch_independent(Normed(layer(WIDTH, 0.0)), X),
+        AddNorm,
+    ),
+    "not_shifted": (
+        lambda shift, X: check.causal(predict_from(shift), tokens(), strict=True),
+        shift_right,
+    ),
+    "CausalInTraining": (
+        lambda block, X: check.causal(Decoder(block(WIDTH, 16, 2, 0.1)), X),
+        DecoderBlock,
+    ),
+    "loss_over_padding": (loss_is_of_real_tokens, masked_cross_entropy),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("exhibit", MUSEUM, ids=lambda e: e.bug.__name__)
+def test_every_bug_is_exposed_by_the_property_meant_for_it(exhibit, X):
+    trial, right = TRIALS[exhibit.bug.__name__]
+    torch.manual_seed(0)
+    wrong_result, right_result = trial(exhibit.bug, X), trial(right, X)
+    assert wrong_result.name == right_result.name == exhibit.exposed_by
+    assert not wrong_result and wrong_result.deviation > check.TOLERANCE
+    assert right_result and right_result.deviation <= check.TOLERANCE
+    assert "FAILS" in repr(wrong_result) and "holds" in repr(right_result)
+
+
+def test_the_museum_holds_the_twelve_and_says_how_to_notice_them():
+    assert len(MUSEUM) >= 12
+    for exhibit in MUSEUM:
+        assert "Goes wrong:" in exhibit.bug.__doc__ and "Notice:" in exhibit.bug.__doc__
+        assert exhibit.exposed_by in check.__all__
+        assert 1 <= exhibit.chapter <= 9
+
+
+def test_the_properties_hold_for_the_encoder_block_with_dropout(X):
+    block = EncoderBlock(WIDTH, 16, 2, dropout=0.2)
+    assert check.causal(block, X)
+    assert check.padding_invariant(block, X, LENS)
+    assert check.batch_independent(block, X)
+    assert check.permutation_equivariant(block, X)
+    assert check.finite_gradients(block, X)
+    assert check.every_parameter_trained(block, X)
+    assert block.training  # as before
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_gradients_of_an_all_masked_row_are_finite(X, dtype):
+    assert check.finite_gradients(check.as_block(scaled_dot_product_attention), X.to(dtype))
+
+
+def test_permutation_equivariance_fails_with_positions(X):
+    found = check.permutation_equivariant(PositionalEncoding(WIDTH, 0.0), X)
+    assert not found and found.deviation > 0.1
+
+
+def test_causal_in_both_modes(X):
+    class InTraining(nn.Module):
+        def forward(self, X, mask=None):
+            return X.cumsum(1) if self.training else X.flip(1).cumsum(1)
+
+    found = check.causal(InTraining(), X)
+    assert not found and "eval" in found.sentence
+    assert check.causal(lambda X, mask: X.cumsum(1), X)
+    assert not check.causal(lambda X, mask: X.cumsum(1), X, strict=True)
+
+
+def test_matches_reports_shapes_and_the_largest_deviation(X):
+    assert check.matches(lambda X: X + 0.0, lambda X: X, X)
+    found = check.matches(lambda X: X + 0.5, lambda X: X, X)
+    assert not found and found.deviation == pytest.approx(0.5)
+    assert "(3, 6)" in check.matches(lambda X: X.sum(-1), lambda X: X, X).sentence
+
+
+def test_every_parameter_trained_names_the_idle_one(X):
+    block = EncoderBlock(WIDTH, 16, 2, 0.0)
+    block.idle = nn.Parameter(torch.zeros(3))
+    found = check.every_parameter_trained(block, X)
+    assert not found and found.sentence == "No gradient reaches idle."
+
+
+def test_rows_sum_to_one_sees_a_soft_mask():
+    def soft(scores, mask):
+        return torch.softmax(scores.masked_fill(~mask, -5.0), dim=-1)
+
+    mask = torch.tensor([[True, False]])
+    found = check.rows_sum_to_one(soft, torch.zeros(1, 2), mask)
+    assert not found and "instead of 0" in found.sentence
+
+
+def test_nan_counts_as_a_deviation(X):
+    found = check.batch_independent(lambda X: X / 0 - X / 0 if len(X) == 1 else X, X)
+    assert not found and found.deviation == float("inf")

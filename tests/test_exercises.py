@@ -1,0 +1,254 @@
+"""The mutation gate: right answers pass, stubs are not attempted, wrong ones are told apart."""
+
+import ast
+import json
+import re
+import time
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+
+from d2lmini import check, grading
+from d2lmini.grading import NOT_ATTEMPTED, RIGHT, WRONG, all_exercises, grade
+
+BOOK = Path(__file__).parents[1] / "book"
+EXERCISES = all_exercises()
+STUB = re.compile(r'check\.exercise\("([\w-]+)", (\w+)\)')
+
+each_exercise = pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES)
+
+
+def in_notebooks():
+    """Name -> (stub cell, its function's name, solution cell), from the chapters."""
+    found = {}
+    for path in sorted(BOOK.glob("[0-9]*.ipynb")):
+        cells = nbformat.read(path, as_version=4).cells
+        for i, cell in enumerate(cells):
+            match = STUB.search(cell.source)
+            if cell.cell_type == "code" and match and "NotImplementedError" in cell.source:
+                solution = next(
+                    c.source
+                    for c in cells[i:]
+                    if c.cell_type == "code"
+                    and re.search(r"^def solution\(", c.source, re.M)
+                )
+                assert match[1] not in found
+                found[match[1]] = cell.source, match[2], solution, path
+    return found
+
+
+NOTEBOOKS = in_notebooks()
+
+
+def function_in(source, name, path):
+    """A function defined in a cell, with the imports and small helpers of its notebook."""
+    cells = nbformat.read(path, as_version=4).cells
+    scope = {}
+    for cell in cells:
+        if cell.cell_type != "code":
+            continue
+        for node in ast.parse(re.sub(r"^[%!].*$", "", cell.source, flags=re.M)).body:
+            if isinstance(
+                node, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+            ):
+                exec(compile(ast.Module([node], []), str(path), "exec"), scope)
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef):
+            exec(compile(ast.Module([node], []), str(path), "exec"), scope)
+    return scope[name]
+
+
+@pytest.fixture(autouse=True)
+def nothing_recorded(monkeypatch):
+    monkeypatch.setattr(grading, "records", {})
+
+
+def test_the_notebooks_and_the_package_have_the_same_exercises():
+    assert set(NOTEBOOKS) == set(EXERCISES)
+    for name, (_, _, _, path) in NOTEBOOKS.items():
+        chapter = list(grading.CHAPTERS).index(name.rpartition("-")[0]) + 1
+        assert path.name.startswith(f"{chapter:02}-")
+        text = path.read_text(encoding="utf-8")
+        assert f":label: {name}" in text and f"{{solution-start}} {name}" in text
+
+
+@each_exercise
+def test_the_stub_is_not_attempted(exercise):
+    stub, name, _, path = NOTEBOOKS[exercise.name]
+    verdict, message = grade(exercise, function_in(stub, name, path))
+    assert verdict == NOT_ATTEMPTED, message
+
+
+@each_exercise
+def test_the_solution_and_the_reference_are_right(exercise):
+    _, _, solution, path = NOTEBOOKS[exercise.name]
+    for answer in (exercise.reference, function_in(solution, "solution", path)):
+        verdict, message = grade(exercise, answer)
+        assert verdict == RIGHT, message
+
+
+@each_exercise
+def test_each_plausible_mistake_is_rejected_and_named(exercise):
+    assert len(exercise.mistakes) >= 3
+    for text, mistake in exercise.mistakes.items():
+        verdict, message = grade(exercise, mistake)
+        assert verdict == WRONG
+        assert message == f"This behaves like {text}."
+
+
+@each_exercise
+def test_there_are_three_different_hints(exercise):
+    assert len(set(exercise.hints)) == 3
+
+
+@each_exercise
+def test_answers_of_the_wrong_kind_get_one_clear_line(exercise):
+    def returns_none(*args):
+        pass
+
+    def raises(*args):
+        raise KeyError("oh")
+
+    def too_few():
+        return 0
+
+    for answer in (returns_none, raises, 5, "text", None):
+        verdict, message = grade(exercise, answer)
+        assert verdict == WRONG and "Traceback" not in message
+    if next(iter(exercise.cases)):
+        verdict, message = grade(exercise, too_few)
+        assert verdict == WRONG and "cannot be called with" in message
+
+
+# One exercise whose answer is a tensor, for the rest.
+SOFTMAX = EXERCISES["masks-3"]
+
+
+def softmax(scores, mask):
+    return SOFTMAX.reference(scores, mask)
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (lambda s, m: softmax(s, m).numpy(), "Expected a torch.Tensor, got a numpy array."),
+        (lambda s, m: softmax(s, m).tolist(), "Expected a torch.Tensor, got list."),
+        (lambda s, m: softmax(s, m)[None], "Expected shape (1, 2), got (1, 1, 2)."),
+        (lambda s, m: softmax(s, m).double(), "Expected dtype torch.float32, got torch.float64."),
+        (lambda s, m: softmax(s, m) / 0 * 0, "numbers are NaN."),
+        (lambda s, m: softmax(s, m) * 1.1, "The numbers differ."),
+        (lambda s, m: s.masked_fill_(~m, 0) and None, "raised RuntimeError"),
+        (lambda s: s, "cannot be called with 2 arguments"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said(answer, text):
+    verdict, message = grade(SOFTMAX, answer)
+    assert verdict == WRONG
+    assert text in message
+
+
+def test_the_smallest_differing_case_is_shown():
+    verdict, message = grade(SOFTMAX, lambda s, m: softmax(s, m) * 1.1)
+    assert verdict == WRONG
+    assert "scores = [[0.0, 0.0]], mask = [[True, False]]" in message
+    assert "expected [[1.0, 0.0]]" in message and "got      [[1.1, 0.0]]" in message
+
+
+def test_rounding_is_no_mistake():
+    assert grade(SOFTMAX, lambda s, m: softmax(s, m) + 1e-6)[0] == RIGHT
+
+
+def test_an_answer_that_changes_its_argument_is_told_so():
+    def overwrites(scores, mask):
+        result = softmax(scores, mask)
+        scores.zero_().add_(7)
+        return result
+
+    verdict, message = grade(SOFTMAX, overwrites)
+    assert verdict == WRONG and "changed its argument" in message
+
+
+def test_an_endless_answer_is_ended(monkeypatch):
+    monkeypatch.setattr(grading, "TIME_LIMIT", 0.2)
+    turns = []
+
+    def endless(scores, mask):
+        while True:
+            turns.append(1)
+
+    verdict, message = grade(SOFTMAX, endless)
+    assert verdict == WRONG and "did not come back within 0.2 seconds" in message
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:  # its thread ends, and frees the processor
+        before = len(turns)
+        time.sleep(0.05)
+        if len(turns) == before:
+            return
+    raise AssertionError("the thread still runs")
+
+
+def test_an_unknown_name_lists_the_close_ones(capsys):
+    check.exercise("mask-3", softmax)
+    assert "perhaps masks-3" in capsys.readouterr().out
+    check.hint("???")
+    assert "'???' is unknown; perhaps " in capsys.readouterr().out
+    assert grading.records == {}
+
+
+def test_hints_come_one_by_one(capsys):
+    for _ in range(4):
+        check.hint("masks-3")
+    lines = capsys.readouterr().out.splitlines()
+    for number, (line, text) in enumerate(zip(lines, SOFTMAX.hints, strict=False), 1):
+        assert line == f"masks-3, hint {number} of 3: {text}"
+    assert "all 3 hints" in lines[3]
+    assert grading.records["masks-3"].hints_used == 3
+
+
+def test_the_report_counts_attempts_and_keeps_other_results(tmp_path, capsys, monkeypatch):
+    def stub(scores, mask):
+        raise NotImplementedError
+
+    check.exercise("masks-3", stub)
+    check.exercise("masks-3", lambda s, m: np.zeros(1))
+    check.exercise("masks-3", softmax)
+    check.hint("masks-2")
+    path = tmp_path / "answers.json"
+    check.report(path)
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    assert entries["version"]
+    assert set(entries["exercises"]) == set(EXERCISES)
+    assert entries["exercises"]["masks-3"] == {
+        "verdict": RIGHT,
+        "attempts": 2,
+        "hints_used": 0,
+    }
+    untouched = {"verdict": NOT_ATTEMPTED, "attempts": 0, "hints_used": 1}
+    assert entries["exercises"]["masks-2"] == untouched
+
+    monkeypatch.setattr(grading, "records", {})  # another chapter, later
+    check.exercise("masks-1", len)
+    check.report(path)
+    exercises = json.loads(path.read_text(encoding="utf-8"))["exercises"]
+    assert (
+        exercises["masks-3"]["verdict"] == RIGHT and exercises["masks-1"]["attempts"] == 1
+    )
+
+
+def test_a_report_never_overwrites_another_file(tmp_path):
+    path = tmp_path / "notes.json"
+    path.write_text("my notes")
+    with pytest.raises(ValueError, match="must be a new file or a former report"):
+        check.report(path)
+    assert path.read_text() == "my notes"
+
+
+def test_a_raise_in_one_answer_leaves_the_other_results(capsys):
+    check.exercise("masks-3", softmax)
+    check.exercise("masks-2", lambda t, pad: 1 / 0)
+    out = capsys.readouterr().out
+    assert "ZeroDivisionError: division by zero" in out
+    assert grading.records["masks-3"].verdict == RIGHT
+    assert grading.records["masks-2"].verdict == WRONG
