@@ -12,7 +12,16 @@ import pytest
 ROOT = Path(__file__).parents[1]
 MARK = re.compile(r"# (d2lmini/\w+\.py)\n")
 # Modules that a chapter builds up, all of them: each public definition is shown once.
-TEACHING = ["transformer", "data", "training", "translation"]
+TEACHING = [
+    "masks",
+    "positions",
+    "attention",
+    "layers",
+    "transformer",
+    "data",
+    "training",
+    "translation",
+]
 
 
 def name_of(node):

@@ -50,9 +50,15 @@ def function_in(source, name, path):
         if cell.cell_type != "code":
             continue
         for node in ast.parse(re.sub(r"^[%!].*$", "", cell.source, flags=re.M)).body:
-            if isinstance(
-                node, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
-            ):
+            constant = (
+                isinstance(node, ast.Assign)
+                and isinstance(node.targets[0], (ast.Name, ast.Tuple))
+                and not any(
+                    isinstance(n, (ast.Call, ast.Name)) for n in ast.walk(node.value)
+                )
+            )
+            definition = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+            if constant or isinstance(node, definition):
                 exec(compile(ast.Module([node], []), str(path), "exec"), scope)
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef):

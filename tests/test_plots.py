@@ -34,6 +34,14 @@ def test_heatmaps_show_the_numbers_on_one_scale():
     assert [tick.get_text() for tick in axes[3].get_xticklabels()] == list("vwxyz")
 
 
+def test_heatmaps_write_numbers_and_leave_nan_white():
+    matrices = np.array([[[[0.25, np.nan], [1.0, 2.0]]]])
+    axis = drawn(show_heatmaps, matrices, "k", "q", digits=1)[0]
+    assert [text.get_text() for text in axis.texts] == ["0.2", "1.0", "2.0"]
+    assert [text.get_color() for text in axis.texts] == ["white", "black", "black"]
+    assert axis.get_images()[0].get_clim() == (0, 2.0)
+
+
 def test_heatmaps_bad_input():
     with pytest.raises(ValueError, match=r"matrices must have shape .*, got \(3, 3\)"):
         show_heatmaps(np.zeros((3, 3)), "k", "q")
