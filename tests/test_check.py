@@ -240,6 +240,15 @@ def test_every_parameter_trained_names_the_idle_one(X):
     assert not found and found.sentence == "No gradient reaches idle."
 
 
+def test_a_gradient_of_zero_is_no_training(X):
+    class Ignores(nn.Linear):
+        def forward(self, X, mask=None):
+            return X + 0.0 * super().forward(X)
+
+    found = check.every_parameter_trained(Ignores(WIDTH, WIDTH), X)
+    assert not found and found.sentence == "No gradient reaches weight, bias."
+
+
 def test_rows_sum_to_one_sees_a_soft_mask():
     def soft(scores, mask):
         return torch.softmax(scores.masked_fill(~mask, -5.0), dim=-1)

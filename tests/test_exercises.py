@@ -120,9 +120,14 @@ def test_answers_of_the_wrong_kind_get_one_clear_line(exercise):
     def too_few():
         return 0
 
-    for answer in (returns_none, raises, 5, "text", None):
+    for answer, text in (
+        (returns_none, "returned None. Is a return statement missing?"),
+        (raises, "raises raised KeyError"),
+        (5, "must be a function, got int 5"),
+        (None, "must be a function, got NoneType"),
+    ):
         verdict, message = grade(exercise, answer)
-        assert verdict == WRONG and "Traceback" not in message
+        assert verdict == WRONG and text in message and "Traceback" not in message
     if next(iter(exercise.cases)):
         verdict, message = grade(exercise, too_few)
         assert verdict == WRONG and "cannot be called with" in message
@@ -220,6 +225,7 @@ def test_the_report_counts_attempts_and_keeps_other_results(tmp_path, capsys, mo
     check.exercise("masks-3", stub)
     check.exercise("masks-3", lambda s, m: np.zeros(1))
     check.exercise("masks-3", softmax)
+    check.exercise("masks-3", stub)  # the cell was emptied again: what was solved stays so
     check.hint("masks-2")
     path = tmp_path / "answers.json"
     check.report(path)
