@@ -4,6 +4,7 @@ A property takes a block, called as block(X, mask) with X of shape (batch, steps
 returns a Result. Chapters, tests and exercises call the same ones.
 """
 
+import textwrap
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,7 +56,8 @@ class Result:
 
     def __repr__(self):
         verdict = "holds" if self.holds else "FAILS"
-        return f"{self.name}: {verdict}. {self.sentence}"
+        text = f"{self.name}: {verdict}. {self.sentence}"
+        return textwrap.fill(text, 88, subsequent_indent="    ")  # the width of a page
 
 
 def as_block(attention: Callable) -> Callable:
