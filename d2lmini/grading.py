@@ -164,10 +164,7 @@ def grade(found: Exercise, answer: Callable) -> tuple[str, str]:
     try:
         _within_time(lambda: _compare(found, answer))
     except NotImplementedError:
-        message = (
-            "Replace the line that raises NotImplementedError, then run this cell again."
-        )
-        return NOT_ATTEMPTED, message
+        return NOT_ATTEMPTED, "Replace the line that raises NotImplementedError."
     except WrongAnswer as error:
         return WRONG, f"{error}"
     return RIGHT, f"All {len(list(found.cases))} cases agree."
