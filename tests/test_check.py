@@ -215,6 +215,14 @@ def test_permutation_equivariance_fails_with_positions(X):
     assert not found and found.deviation > 0.1
 
 
+def test_permutation_equivariance_is_more_than_any_one_symmetry(X):
+    def neighbours(X):  # the same when the order is reversed or rotated
+        return X + X.roll(1, dims=1) + X.roll(-1, dims=1)
+
+    assert not check.permutation_equivariant(lambda X, mask=None: neighbours(X), X)
+    assert not check.permutation_equivariant(lambda X, mask=None: X + X[:, 2:3], X)
+
+
 def test_causal_in_both_modes(X):
     class InTraining(nn.Module):
         def forward(self, X, mask=None):
