@@ -71,7 +71,8 @@ class MaskedOnce(EncoderStack):
 
     Goes wrong: after one block padded positions hold numbers like any others, and the
     second block attends to them.
-    Notice: as above, but only with two layers or more.
+    Notice: a sentence's output depends on how far its batch was padded, but only with two
+    layers or more.
     """
 
     def forward(self, X, mask=None):
@@ -86,7 +87,7 @@ def minus_1e9(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 
     Goes wrong: in float32 a row that is masked throughout becomes uniform; in float16
     -1e9 is -inf, and that row NaN.
-    Notice: NaN as soon as one uses half precision.
+    Notice: NaN in half precision as soon as one row is masked throughout.
     """
     if mask is not None:
         scores = scores + (~mask).to(scores.dtype) * -1e9
@@ -134,7 +135,7 @@ class PositionsOnBatch(nn.Module):
     """Positional encoding written for (steps, batch, d), given (batch, steps, d).
 
     Goes wrong: all positions of a sentence get the same vector, that of its place in the batch.
-    Notice: the model is a bag of words; a sentence's output depends on its neighbours in the batch.
+    Notice: the model is a bag of words; a sentence's output depends on its place in the batch.
     """
 
     def __init__(self, num_hiddens, max_len=1000):

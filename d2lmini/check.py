@@ -101,44 +101,67 @@ def causal(block: Callable, X: Tensor, strict: bool = False) -> Result:
 
 
 def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
-    """What stands in the padding of X changes no output at a real position.
+    """Neither what stands in the padding of X nor its length changes an output at a real position.
 
     Shapes:
         valid_lens: (batch,)
+    Raises:
+        ValueError: there is no padding.
     Source: chapter 2.
     """
-    mask = padding_mask(valid_lens, X.shape[1])
+    steps = X.shape[1]
+    mask = padding_mask(valid_lens, steps)
     real = mask[:, 0, 0]  # (batch, steps)
+    if real.all():
+        raise ValueError(f"valid_lens ({valid_lens.tolist()}) must leave some padding")
     changed = X.clone()
     changed[~real] = _other(X)[~real]
-    worst = 0.0
+    longer = torch.cat([changed, _other(X)[:, :1]], dim=1)  # one more step of padding
+    worst, found = 0.0, ""
     for _ in _modes(block):
-        difference = _difference(_call(block, changed, mask), _call(block, X, mask))
-        worst = max(worst, _largest(difference[real]))
+        before = _call(block, X, mask)
+        outputs = {"Other": _call(block, changed, mask)}
+        if not _draws(
+            block, X, mask
+        ):  # else dropout differs between the two lengths; eval tells
+            longer_mask = padding_mask(valid_lens, steps + 1)
+            try:
+                outputs["More"] = _call(block, longer, longer_mask)[:, :steps]
+            except (RuntimeError, ValueError) as error:
+                text = str(error).partition("\n")[0]
+                sentence = f"With one step of padding more it raised: {text}"
+                return Result("padding_invariant", False, float("inf"), sentence)
+        for kind, output in outputs.items():
+            if (largest := _largest(_difference(output, before)[real])) > worst:
+                worst, found = largest, kind
     if worst > TOLERANCE:
-        sentence = f"Other padding changed the output of a real token by {worst:.2g}."
+        sentence = f"{found} padding changed the output of a real token by {worst:.2g}."
         return Result("padding_invariant", False, worst, sentence)
     return Result("padding_invariant", True, worst, "The padding has no influence.")
 
 
 def batch_independent(block: Callable, X: Tensor) -> Result:
-    """A sequence gives the same output alone as among others.
+    """A sequence gives the same output alone as among others, whatever the others are.
 
+    Raises:
+        ValueError: there is one sequence only.
     Source: chapter 3.
     """
+    if len(X) < 2:
+        raise ValueError(f"X must hold at least 2 sequences, got {len(X)}")
     worst = 0.0
-    for mode in _modes(block):
-        if mode == IN_TRAINING and _draws(block, X):
-            continue  # dropout differs between the two calls; eval tells
-        together = _call(block, X)
+    for _ in _modes(block):
+        together, draws = _call(block, X), _draws(block, X)
         for i in range(len(X)):
-            worst = max(
-                worst, _largest(_difference(_call(block, X[i : i + 1])[0], together[i]))
-            )
+            others = _other(X)
+            others[i] = X[i]
+            outputs = [_call(block, others)[i]]
+            if not draws:  # else dropout differs between the two batches; eval tells
+                outputs.append(_call(block, X[i : i + 1])[0])
+            for output in outputs:
+                worst = max(worst, _largest(_difference(output, together[i])))
     if worst > TOLERANCE:
-        sentence = (
-            f"A sequence alone and in a batch gave outputs that differ by {worst:.2g}."
-        )
+        sentence = f"Other company changed the output of a sequence by {worst:.2g}."
         return Result("batch_independent", False, worst, sentence)
     return Result("batch_independent", True, worst, "Sequences do not see each other.")
 
@@ -172,7 +195,7 @@ def matches(
 
     Source: chapter 4.
     """
-    ours, theirs = block(*inputs), reference(*inputs)
+    ours, theirs = _seeded(block, *inputs), _seeded(reference, *inputs)
     if ours.shape != theirs.shape:
         shapes = f"{tuple(ours.shape)} instead of {tuple(theirs.shape)}"
         return Result("matches", False, float("inf"), f"The output has shape {shapes}.")
@@ -212,10 +235,10 @@ def finite_gradients(block: Callable, X: Tensor) -> Result:
 def every_parameter_trained(
     block: nn.Module, X: Tensor, mask: Tensor | None = None
 ) -> Result:
-    """Every parameter gets a gradient, and nothing is computed with numbers that are no parameters.
+    """Every parameter gets a gradient, and nothing else is trained or drawn anew.
 
-    The second half is tested by two calls in eval mode: a matrix that is made anew in
-    each call is no parameter, and the calls differ.
+    A matrix that is made in each call, or kept where the module does not find it, such as
+    in a list, is no parameter: no optimiser will change it.
     Source: chapter 7.
     """
     name = "every_parameter_trained"
@@ -227,18 +250,26 @@ def every_parameter_trained(
             f"Two calls on the same X differ by {worst:.2g}: something is drawn anew."
         )
         return Result(name, False, worst, sentence)
+    parameters = dict(block.named_parameters())
+    known = {id(parameter) for parameter in parameters.values()}
+    strangers = [leaf for leaf in _leaves(first) if id(leaf) not in known | {id(X)}]
+    if strangers:
+        shapes = ", ".join(str(tuple(leaf.shape)) for leaf in strangers)
+        sentence = f"Weights of shape {shapes} are used, but are no parameters."
+        return Result(name, False, float(len(strangers)), sentence)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         direction = torch.randn_like(first)  # a plain sum is constant after a normalisation
-    parameters = dict(block.named_parameters())
-    loss = (first * direction).sum()
-    gradients = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
-    idle = [
-        key
-        for key, gradient in zip(parameters, gradients, strict=True)
-        if gradient is None or not gradient.any()
-    ]
-    if idle:
+    trainable = {key: p for key, p in parameters.items() if p.requires_grad}
+    gradients = {}
+    if first.requires_grad and trainable:
+        loss = (first * direction).sum()
+        found = torch.autograd.grad(loss, list(trainable.values()), allow_unused=True)
+        gradients = dict(zip(trainable, found, strict=True))
+    reached = {
+        k for k, gradient in gradients.items() if gradient is not None and gradient.any()
+    }
+    if idle := [key for key in parameters if key not in reached]:
         return Result(
             name, False, float(len(idle)), f"No gradient reaches {', '.join(idle)}."
         )
@@ -250,9 +281,15 @@ def rows_sum_to_one(
 ) -> Result:
     """softmax(scores, mask): rows sum to 1, or 0 if all is masked; masked weights are 0.
 
+    And the scores stay as they are.
+
     Source: chapter 2.
     """
-    weights = softmax(scores, mask)
+    given = scores.clone()
+    weights = softmax(given, mask)
+    if (changed := _largest(_difference(given, scores))) > 0:
+        sentence = f"The scores that were handed in have changed by up to {changed:.2g}."
+        return Result("rows_sum_to_one", False, changed, sentence)
     allowed = torch.ones_like(scores, dtype=torch.bool)
     if mask is not None:
         allowed = allowed & mask
@@ -278,12 +315,15 @@ def _mode(block, training):
         yield
         return
     before = [(module, module.training) for module in block.modules()]
+    buffers = [(buffer, buffer.clone()) for buffer in block.buffers()]  # running means
     block.train(training)
     try:
         yield
     finally:
         for module, was_training in before:
             module.training = was_training
+        for buffer, was in buffers:
+            buffer.copy_(was)
 
 
 def _modes(block):
@@ -296,30 +336,55 @@ def _modes(block):
             yield mode
 
 
-def _call(block, *inputs):
+def _seeded(block, *inputs):
     """The output of a call that starts from a fixed seed, so that dropout repeats itself."""
-    with torch.random.fork_rng(), torch.no_grad():
+    with torch.random.fork_rng():
         torch.manual_seed(0)
         return block(*inputs)
 
 
-def _draws(block, X):
+def _call(block, *inputs):
+    """As _seeded, without gradients."""
+    with torch.no_grad():
+        return _seeded(block, *inputs)
+
+
+def _draws(block, *inputs):
     """Whether the block draws random numbers, as dropout does."""
     with torch.random.fork_rng(), torch.no_grad():
         before = torch.get_rng_state()
-        block(X)
+        block(*inputs)
         return not torch.equal(before, torch.get_rng_state())
 
 
+def _leaves(output):
+    """The tensors from which an output was computed and to which its gradients would go."""
+    leaves, waiting, seen = [], [output.grad_fn], set()
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        waiting += [parent for parent, _ in node.next_functions]
+        if hasattr(node, "variable"):
+            leaves.append(node.variable)
+    return leaves
+
+
 def _other(X):
-    """Other contents of the same kind: the numbers of X in another order, as ids stay ids."""
-    order = torch.randperm(X.numel(), generator=torch.Generator().manual_seed(1))
-    return X.flatten()[order.to(X.device)].view_as(X)
+    """Other contents of the same kind: every number differs from that of X, ids stay ids."""
+    if X.is_floating_point():
+        generator = torch.Generator().manual_seed(1)
+        return X + 1 + torch.rand(X.shape, generator=generator).to(X)
+    low, high = X.min(), X.max()
+    if low == high:
+        raise ValueError(f"X must hold at least two different ids, all are {low.item()}")
+    return low + (X - low + 1) % (high - low + 1)
 
 
 def _difference(A, B):
-    """Absolute difference; NaN in one of them only counts as infinite."""
-    difference = (A.float() - B.float()).abs()
+    """Absolute difference; equal infinities differ by 0, NaN from anything by infinity."""
+    difference = (A.float() - B.float()).abs().masked_fill(A == B, 0.0)
     return difference.nan_to_num(nan=float("inf"))
 
 

@@ -3,6 +3,7 @@
 Readers call this module through d2lmini.check.
 """
 
+import copy
 import ctypes
 import difflib
 import importlib
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import nn
 
 CHAPTERS = ("codes", "masks", "positions", "attention", "ffn", "addnorm", "transformer",
             "training", "maps")  # fmt: skip
@@ -64,6 +66,10 @@ class WrongAnswer(Exception):
     """An answer is wrong; the text says how, to the reader."""
 
 
+class NotAttempted(Exception):
+    """The answer is the stub of the notebook, which raises NotImplementedError."""
+
+
 def all_exercises() -> dict[str, Exercise]:
     """Name -> exercise, in the order of the book."""
     modules = (importlib.import_module(f"d2lmini.exercises.{name}") for name in CHAPTERS)
@@ -76,9 +82,13 @@ def find(name: str) -> Exercise:
     Raises:
         ValueError: there is none; the text lists names that are close.
     """
+    if not isinstance(name, str):
+        rule = 'the name comes first, as in check.exercise("masks-1", my_function)'
+        raise ValueError(f"name ({_short(name)}) must be a string: {rule}")
     known = all_exercises()
     if name not in known:
-        close = difflib.get_close_matches(str(name), known, n=3, cutoff=0.4) or list(known)
+        close = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+        close = close or [f"{chapter}-1" for chapter in CHAPTERS]
         raise ValueError(f"exercise {name!r} is unknown; perhaps {', '.join(close)}?")
     return known[name]
 
@@ -116,7 +126,7 @@ def hint(name: str) -> None:
     record = records.setdefault(name, Record())
     if record.hints_used == len(hints):
         print(
-            f"{name}: that were all {len(hints)} hints. The solution is in the fold below."
+            f"{name}: those were all {len(hints)} hints. The solution is in the fold below."
         )
         return
     record.hints_used += 1
@@ -141,8 +151,9 @@ def report(path: str | Path) -> None:
     entries = {name: vars(Record()) for name in all_exercises()}
     if path.exists():
         try:
-            entries |= json.loads(path.read_text(encoding="utf-8"))["exercises"]
-        except (ValueError, KeyError, TypeError) as error:
+            former = json.loads(path.read_text(encoding="utf-8"))["exercises"]
+            entries |= {key: vars(Record(**entry)) for key, entry in former.items()}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(
                 f"path ({path}) must be a new file or a former report"
             ) from error
@@ -163,7 +174,7 @@ def grade(found: Exercise, answer: Callable) -> tuple[str, str]:
         return WRONG, message
     try:
         _within_time(lambda: _compare(found, answer))
-    except NotImplementedError:
+    except NotAttempted:
         return NOT_ATTEMPTED, "Replace the line that raises NotImplementedError."
     except WrongAnswer as error:
         return WRONG, f"{error}"
@@ -173,13 +184,15 @@ def grade(found: Exercise, answer: Callable) -> tuple[str, str]:
 def _compare(found, answer):
     """Raise WrongAnswer at the first case in which an answer differs from the reference."""
     for case in found.cases:
-        due = found.reference(*_copy(case))
+        due = found.reference(*copy.deepcopy(case))
         got = _call(answer, case)
         problem = _difference(got, due, found.tolerance)
         if problem:
             if mistake := _diagnose(found, answer):
                 raise WrongAnswer(f"This behaves like {mistake}.")
-            raise WrongAnswer(f"{problem}\n{_show(found, case, got, due)}")
+            # Without arguments it is a prediction, and what was expected is the solution.
+            shown = f"\n{_show(answer, case, got, due)}" if case else ""
+            raise WrongAnswer(f"{problem}{shown}")
 
 
 def _call(answer, case):
@@ -194,12 +207,14 @@ def _call(answer, case):
         ) from None
     except ValueError:
         pass  # a builtin without a signature
-    arguments = _copy(case)
+    arguments = copy.deepcopy(case)  # no answer may change the originals
     try:
         got = answer(*arguments)
-    except (NotImplementedError, OutOfTime):
+    except OutOfTime:
         raise
-    except Exception as error:
+    except BaseException as error:  # sys.exit, too
+        if type(error) is NotImplementedError and not error.args:  # PyTorch's have a text
+            raise NotAttempted from None
         text = str(error).partition("\n")[0]
         raise WrongAnswer(
             f"{name} raised {type(error).__name__}: {text}\nIt was called with {_short(case)}."
@@ -226,10 +241,10 @@ def _same(answer, mistake, case, tolerance):
     outcomes = []
     for function in (answer, mistake):
         try:
-            outcomes.append(function(*_copy(case)))
+            outcomes.append(function(*copy.deepcopy(case)))
         except OutOfTime:
             raise
-        except Exception as error:
+        except BaseException as error:
             outcomes.append(type(error))
     return not _difference(*outcomes, tolerance)
 
@@ -238,21 +253,27 @@ def _difference(got, due, tolerance):
     """What is wrong with got, in one line; empty if nothing."""
     if isinstance(due, torch.Tensor):
         return _tensor_difference(got, due, tolerance)
-    if isinstance(due, (tuple, list)):
-        if not isinstance(got, (tuple, list)) or len(got) != len(due):
+    if isinstance(got, torch.Tensor | np.ndarray):  # where numbers are due
+        got = got.tolist()
+    if isinstance(due, tuple | list):
+        if not isinstance(got, tuple | list) or len(got) != len(due):
             return f"Expected {len(due)} values, got {_short(got)}."
-        parts = (_difference(g, d, tolerance) for g, d in zip(got, due, strict=True))
-        return next(filter(None, parts), "")
+        for i, (g, d) in enumerate(zip(got, due, strict=True), 1):
+            if problem := _difference(g, d, tolerance):
+                return f"Value {i} of {len(due)}: {problem}"
+        return ""
     if isinstance(due, numbers.Real) and not isinstance(due, bool):
-        if isinstance(got, torch.Tensor) and got.numel() == 1:
-            got = got.item()
+        if isinstance(got, list) and len(got) == 1:
+            (got,) = got
         if not isinstance(got, numbers.Real) or isinstance(got, bool):
             return f"Expected a number, got {type(got).__name__} {_short(got)}."
         same = math.isclose(got, due, rel_tol=tolerance, abs_tol=tolerance)
         return "" if same else "The number differs."
     if type(got) is not type(due):
         return f"Expected {type(due).__name__}, got {type(got).__name__} {_short(got)}."
-    return "" if got == due else "The values differ."
+    if isinstance(due, str):
+        got, due = got.strip().lower(), due.lower()
+    return "" if got == due else f"{_short(got)} is not right."
 
 
 def _tensor_difference(got, due, tolerance):
@@ -266,16 +287,22 @@ def _tensor_difference(got, due, tolerance):
         return f"Expected dtype {due.dtype}, got {got.dtype}."
     if got.isnan().any() and not due.isnan().any():
         return f"{int(got.isnan().sum())} of {got.numel()} numbers are NaN."
-    same = torch.allclose(got.double(), due.double(), tolerance, tolerance, equal_nan=True)
-    return "" if same else "The numbers differ."
+    close = torch.isclose(got.double(), due.double(), tolerance, tolerance, equal_nan=True)
+    if close.all():
+        return ""
+    first = tuple((~close).nonzero()[0].tolist())
+    where = f", first at {list(first)}" if first else ""
+    return f"The numbers differ{where}: {_short(got[first])} is not {_short(due[first])}."
 
 
-def _show(found, case, got, due):
+def _show(answer, case, got, due):
     """The case, what was due and what came, each on a line."""
-    names = inspect.signature(found.reference).parameters
-    called = ", ".join(
-        f"{n} = {_short(value)}" for n, value in zip(names, case, strict=False)
-    )
+    try:
+        names = inspect.signature(answer).parameters
+        called = [f"{n} = {_short(value)}" for n, value in zip(names, case, strict=True)]
+    except ValueError:  # a builtin without a signature, or *args
+        called = [_short(value) for value in case]
+    called = ", ".join(called)
     return f"with     {called}\nexpected {_short(due)}\ngot      {_short(got)}"
 
 
@@ -290,24 +317,23 @@ def _short(value):
             else value
         )
         return str(rounded.tolist())
-    if isinstance(value, (tuple, list)):
-        return "(" + ", ".join(_short(v) for v in value) + ")"
-    text = repr(value)
+    if isinstance(value, tuple | list):
+        inside = ", ".join(_short(v) for v in value)
+        return f"({inside})" if isinstance(value, tuple) else f"[{inside}]"
+    text = f"{type(value).__name__}(...)" if isinstance(value, nn.Module) else repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _copy(case):
-    """The arguments again, so that no answer can change the originals."""
-    return tuple(v.clone() if isinstance(v, torch.Tensor) else v for v in case)
-
-
-def _unchanged(arguments, case):
-    """Whether the tensors among the arguments are what they were."""
-    return all(
-        torch.equal(a, b)
-        for a, b in zip(arguments, case, strict=True)
-        if isinstance(b, torch.Tensor)
-    )
+def _unchanged(now, before):
+    """Whether tensors, lists and modules among the arguments are what they were."""
+    if isinstance(before, torch.Tensor):
+        return torch.equal(now, before)
+    if isinstance(before, nn.Module):
+        pairs = zip(now.state_dict().values(), before.state_dict().values(), strict=True)
+        return all(torch.equal(*pair) for pair in pairs)
+    if isinstance(before, tuple | list):
+        return len(now) == len(before) and all(map(_unchanged, now, before))
+    return True
 
 
 class OutOfTime(BaseException):

@@ -19,7 +19,7 @@ from d2lmini import (
     scaled_dot_product_attention,
     shift_right,
 )
-from d2lmini.bugs import MUSEUM
+from d2lmini.bugs import MUSEUM, BatchNormed, NormOverSteps
 
 STEPS, WIDTH = 6, 8
 LENS = torch.tensor([6, 3, 1])
@@ -269,3 +269,91 @@ def test_rows_sum_to_one_sees_a_soft_mask():
 def test_nan_counts_as_a_deviation(X):
     found = check.batch_independent(lambda X: X / 0 - X / 0 if len(X) == 1 else X, X)
     assert not found and found.deviation == float("inf")
+
+
+HAND_MADE = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]])
+
+
+@pytest.mark.parametrize("X", [HAND_MADE, torch.ones(1, 3, 2)])
+def test_no_input_hides_a_missing_mask(X):
+    def unmasked(X, mask=None):
+        return X + X.softmax(-1).cumsum(1).flip(1)
+
+    assert not check.causal(unmasked, X)
+    assert not check.padding_invariant(unmasked, X, torch.tensor([2]))
+    assert not check.causal(lambda X, mask: X.flip(1), X)
+
+
+def test_ids_stay_ids_and_all_of_them_change():
+    ids = torch.tensor([[2, 5, 3]])
+    seen = []
+
+    def block(X, mask=None):
+        seen.append(X)
+        return X.flip(1)[..., None].float()
+
+    assert not check.causal(block, ids)
+    assert all(X.min() >= 2 and X.max() <= 5 for X in seen)
+    with pytest.raises(ValueError, match="at least two different ids, all are 7"):
+        check.causal(block, torch.tensor([[7, 7]]))
+
+
+def test_batch_normalisation_is_found_although_there_is_dropout(X):
+    block = Normed(BatchNormed(WIDTH, 0.1))
+    means = block.addnorm.norm.running_mean.clone()
+    assert not check.batch_independent(block, X)
+    assert torch.equal(block.addnorm.norm.running_mean, means)  # a check leaves no trace
+    with pytest.raises(ValueError, match="at least 2 sequences, got 1"):
+        check.batch_independent(block, X[:1])
+
+
+def test_the_length_of_the_padding_counts_too(X):
+    def mean_over_all(X, mask=None):
+        return X + (X * mask[:, 0, 0, :, None]).mean(1, keepdim=True)
+
+    found = check.padding_invariant(mean_over_all, X, LENS)
+    assert not found and found.sentence.startswith("More padding")
+    found = check.padding_invariant(Normed(NormOverSteps(STEPS, WIDTH, 0.0)), X, LENS)
+    assert not found and "With one step of padding more it raised" in found.sentence
+    with pytest.raises(ValueError, match="must leave some padding"):
+        check.padding_invariant(mean_over_all, X, torch.tensor([STEPS] * 3))
+
+
+def test_a_softmax_may_not_touch_the_scores():
+    def overwrites(scores, mask):
+        return scores.masked_fill_(~mask, -torch.inf).softmax(-1).nan_to_num()
+
+    before = SCORES.clone()
+    found = check.rows_sum_to_one(overwrites, SCORES, SCORES_MASK)
+    assert not found and "scores that were handed in have changed" in found.sentence
+    assert torch.equal(SCORES, before)
+
+
+def test_weights_that_no_optimiser_will_find():
+    class InAList(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.others = nn.Linear(WIDTH, WIDTH), [nn.Linear(WIDTH, WIDTH)]
+
+        def forward(self, X, mask=None):
+            return self.others[0](self.first(X))
+
+    class Detached(InAList):
+        def forward(self, X, mask=None):
+            return X + self.first(X).detach()
+
+    X = torch.randn(2, 3, WIDTH)
+    found = check.every_parameter_trained(InAList(), X)
+    assert not found and "(8, 8)" in found.sentence and "no parameters" in found.sentence
+    found = check.every_parameter_trained(Detached(), X)
+    assert not found and found.sentence == "No gradient reaches first.weight, first.bias."
+    frozen = EncoderBlock(WIDTH, 16, 2, 0.1)
+    frozen.ffn.dense1.bias.requires_grad_(False)
+    assert "reaches ffn.dense1.bias." in check.every_parameter_trained(frozen, X).sentence
+
+
+def test_matches_repeats_dropout_and_infinities(X):
+    block = EncoderBlock(WIDTH, 16, 2, 0.5)
+    assert check.matches(block, block, X)
+    assert check.matches(lambda X: X - torch.inf, lambda X: X - torch.inf, X)
+    assert not check.matches(lambda X: X * torch.nan, lambda X: X * torch.nan, X)

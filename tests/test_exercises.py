@@ -3,12 +3,15 @@
 import ast
 import json
 import re
+import sys
 import time
 from pathlib import Path
 
 import nbformat
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
 from d2lmini import check, grading
 from d2lmini.grading import NOT_ATTEMPTED, RIGHT, WRONG, all_exercises, grade
@@ -149,7 +152,7 @@ def softmax(scores, mask):
         (lambda s, m: softmax(s, m)[None], "Expected shape (1, 2), got (1, 1, 2)."),
         (lambda s, m: softmax(s, m).double(), "Expected dtype torch.float32, got torch.float64."),
         (lambda s, m: softmax(s, m) / 0 * 0, "numbers are NaN."),
-        (lambda s, m: softmax(s, m) * 1.1, "The numbers differ."),
+        (lambda s, m: softmax(s, m) * 1.1, "The numbers differ, first at [0, 0]: 1.1 is not 1.0."),
         (lambda s, m: s.masked_fill_(~m, 0) and None, "raised RuntimeError"),
         (lambda s: s, "cannot be called with 2 arguments"),
     ],
@@ -163,7 +166,7 @@ def test_what_is_wrong_is_said(answer, text):
 def test_the_smallest_differing_case_is_shown():
     verdict, message = grade(SOFTMAX, lambda s, m: softmax(s, m) * 1.1)
     assert verdict == WRONG
-    assert "scores = [[0.0, 0.0]], mask = [[True, False]]" in message
+    assert "s = [[0.0, 0.0]], m = [[True, False]]" in message  # the answer's own names
     assert "expected [[1.0, 0.0]]" in message and "got      [[1.1, 0.0]]" in message
 
 
@@ -179,6 +182,50 @@ def test_an_answer_that_changes_its_argument_is_told_so():
 
     verdict, message = grade(SOFTMAX, overwrites)
     assert verdict == WRONG and "changed its argument" in message
+
+
+def test_what_an_answer_does_to_its_arguments_stays_with_it():
+    def pops(sentences, min_freq):
+        while sentences:
+            sentences.pop()
+        return 0.0
+
+    def resets(block, X, mask):
+        block.attention.W_o.weight.data.zero_()
+        return block(X, mask)
+
+    for name, answer in (("training-4", pops), ("transformer-5", resets)):
+        verdict, message = grade(EXERCISES[name], answer)
+        assert verdict == WRONG and "changed its argument" in message
+        assert grade(EXERCISES[name], EXERCISES[name].reference)[0] == RIGHT
+
+
+def test_only_the_stub_s_own_error_means_not_attempted():
+    for answer in (lambda s, m: torch.softmax(m, -1), lambda s, m: nn.Module()(s)):
+        verdict, message = grade(SOFTMAX, answer)
+        assert verdict == WRONG and "raised NotImplementedError: " in message
+
+
+def test_an_answer_that_leaves_python_is_only_wrong():
+    verdict, message = grade(SOFTMAX, lambda s, m: sys.exit(1))
+    assert verdict == WRONG and "raised SystemExit: 1" in message
+
+
+def test_numbers_may_come_in_any_container():
+    for kind in (list, tuple, np.array, torch.tensor):
+        verdict, message = grade(
+            EXERCISES["maps-1"],
+            lambda *x, kind=kind: kind(EXERCISES["maps-1"].reference(*x)),
+        )
+        assert verdict == RIGHT, message
+    verdict, message = grade(EXERCISES["maps-1"], lambda *x: [2, 1, 0])
+    assert verdict == WRONG and "Value 3 of 3: The number differs." in message
+
+
+def test_a_prediction_is_not_given_away():
+    verdict, message = grade(EXERCISES["training-6"], lambda: ["Falls", "falls"])
+    assert verdict == WRONG and message == "Value 1 of 2: 'falls' is not right."
+    assert grade(EXERCISES["training-6"], lambda: ("Rises", "rises "))[0] == RIGHT
 
 
 def test_an_endless_answer_is_ended(monkeypatch):
@@ -205,6 +252,8 @@ def test_an_unknown_name_lists_the_close_ones(capsys):
     assert "perhaps masks-3" in capsys.readouterr().out
     check.hint("???")
     assert "'???' is unknown; perhaps " in capsys.readouterr().out
+    check.exercise(softmax, "masks-3")
+    assert "the name comes first" in capsys.readouterr().out
     assert grading.records == {}
 
 
@@ -255,6 +304,16 @@ def test_a_report_never_overwrites_another_file(tmp_path):
     with pytest.raises(ValueError, match="must be a new file or a former report"):
         check.report(path)
     assert path.read_text() == "my notes"
+
+
+def test_a_report_is_brought_up_to_date_when_entries_are_missing(tmp_path, capsys):
+    path = tmp_path / "answers.json"
+    path.write_text('{"exercises": {"old-1": {}}}')
+    check.report(path)
+    assert "old-1" in json.loads(path.read_text())["exercises"]
+    path.write_text('{"exercises": {"old-1": {"marks": 3}}}')
+    with pytest.raises(ValueError, match="must be a new file or a former report"):
+        check.report(path)
 
 
 def test_a_raise_in_one_answer_leaves_the_other_results(capsys):

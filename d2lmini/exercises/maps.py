@@ -70,6 +70,7 @@ EXERCISES = [
         [
             (_weights(1, 1, 2, 2), 1),
             (_weights(2, 3, 4, 4), 3),
+            (_weights(2, 2, 5, 5), 2),
             (_weights(2, 2, 5, 5, seed=1), 5),
         ],
         {
@@ -78,6 +79,15 @@ EXERCISES = [
             ),
             "a total instead of a mean over the queries": lambda w, n: (
                 w[:, :, :n, n:].sum((-1, -2)).mean().item()
+            ),
+            "a mean over the cells: sum over the keys first": lambda w, n: (
+                w[:, :, :n, n:].mean().item() if n < w.shape[-1] else 0.0
+            ),
+            "the largest weight of a query on padding: sum them": lambda w, n: (
+                w[:, :, :n, n:].max(-1)[0].mean().item() if n < w.shape[-1] else 0.0
+            ),
+            "the weight of the last key only": lambda w, n: (
+                w[:, :, :n, -1].mean().item() if n < w.shape[-1] else 0.0
             ),
             "the weight of the real keys": lambda w, n: (
                 w[:, :, :n, :n].sum(-1).mean().item()
@@ -104,6 +114,9 @@ EXERCISES = [
             "a single row set to zero: a head has head_size of them": lambda w, h, n: (
                 _set_zero(w, rows=slice(h, h + 1))
             ),
+            "every num_heads-th row set to zero: a head's rows stand together": lambda w, h, n: (
+                _set_zero(w, rows=slice(h, None, n))
+            ),
             "the rows of every other head set to zero": lambda w, h, n: (
                 w - query_weight(w, h, n)
             ),
@@ -120,6 +133,7 @@ EXERCISES = [
         [
             (torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])),
             (torch.tensor([[0.5, 0.5]]), torch.tensor([[1.0, 0.0]])),
+            (torch.full((1, 4), 0.25), torch.tensor([[0.5, 0.5, 0.0, 0.0]])),
             (_weights(3, 4), _weights(3, 4, seed=1)),
         ],
         {
@@ -128,6 +142,9 @@ EXERCISES = [
             ),
             "a mean over the cells instead of the rows": lambda A, B: (
                 (A - B).abs().mean().item() / 2
+            ),
+            "the largest difference of a row: weight may move from and to several places": (
+                lambda A, B: (A - B).abs().max(-1)[0].mean().item()
             ),
             "a total over the rows": lambda A, B: (A - B).abs().sum().item() / 2,
             "differences that cancel": lambda A, B: (A - B).sum(-1).mean().item() / 2,

@@ -25,21 +25,28 @@ def _cross_transposed(*sizes):
 
 
 def _caches(num_steps):
-    """What a decoder of two layers returns after num_steps tokens."""
+    """What a decoder of three layers with two heads returns after num_steps tokens."""
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(0)
-        decoder = TransformerDecoder(9, 8, 16, 2, 2, 0.0)
+        decoder = TransformerDecoder(9, 8, 16, 2, 3, 0.0)
         return decoder(torch.ones(1, num_steps, dtype=torch.long), torch.ones(1, 7, 8))[1]
 
 
 def _blocks():
-    """A block with its input and mask, small and larger."""
+    """A block with its input and mask: small, larger, and with all of its branches dropped."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        for steps, width, lens in ((2, 2, [2]), (5, 8, [5, 2])):
+        for steps, width, lens, dropped in (
+            (2, 4, [2], 0.0),
+            (5, 8, [5, 2], 0.0),
+            (3, 4, [3], 1.0),
+        ):
             block = EncoderBlock(width, 2 * width, 2, 0.0)
-            for norm in (block.addnorm1.norm, block.addnorm2.norm):
-                torch.nn.init.normal_(norm.weight)  # else the two norms are the same
+            for addnorm in (block.addnorm1, block.addnorm2):
+                torch.nn.init.normal_(
+                    addnorm.norm.weight
+                )  # else the two norms are the same
+                addnorm.dropout.p = dropped
             X = torch.randn(len(lens), steps, width)
             yield block, X, padding_mask(torch.tensor(lens), steps)
 
@@ -53,6 +60,16 @@ def _pre_norm(block, X, mask):
 def _input_again(block, X, mask):
     Y = block.addnorm1(X, block.attention(X, X, X, mask))
     return block.addnorm2(X, block.ffn(Y))
+
+
+def _exchanged(block, X, mask):
+    Y = block.addnorm1(block.attention(X, X, X, mask), X)
+    return block.addnorm2(block.ffn(Y), Y)
+
+
+def _network_of_input(block, X, mask):
+    Y = block.addnorm1(X, block.attention(X, X, X, mask))
+    return block.addnorm2(Y, block.ffn(X))
 
 
 def _no_residual(block, X, mask):
@@ -70,6 +87,10 @@ EXERCISES = [
             "weights with the batch first: layers come first": lambda *sizes: shapes(
                 *sizes, order="blh"
             ),
+            "a memory as long as the target": lambda b, s, t, d, *rest: [
+                (b, t, d),
+                *shapes(b, s, t, d, *rest)[1:],
+            ],
             "weights without the axis of the layers": lambda *sizes: shapes(
                 *sizes, order="bh"
             ),
@@ -113,6 +134,9 @@ EXERCISES = [
         {
             "a position that is always 0": lambda caches: 0,
             "the number of layers": lambda caches: 0 if caches is None else len(caches),
+            "the number of heads: the steps are axis 2": lambda caches: (
+                0 if caches is None else caches[0][0][0].shape[1]
+            ),
             "the length of the memory": lambda caches: (
                 0 if caches is None else caches[0][1][0].shape[2]
             ),
@@ -135,6 +159,12 @@ EXERCISES = [
                 4 * d * d + 2 * d * f + f + 5 * d
             ),
             "a network without biases": lambda d, f: 8 * d * d + 2 * d * f + 6 * d,
+            "norms with a weight and no bias": lambda d, f: (
+                8 * d * d + 2 * d * f + f + 4 * d
+            ),
+            "two norms: a decoder block has three": lambda d, f: (
+                8 * d * d + 2 * d * f + f + 5 * d
+            ),
             "norms without parameters": lambda d, f: 8 * d * d + 2 * d * f + f + d,
             "attentions without W_o": lambda d, f: 6 * d * d + 2 * d * f + f + 7 * d,
         },
@@ -153,6 +183,10 @@ EXERCISES = [
             "X instead of Y in the second add & norm": _input_again,
             "a block without residual connections; see chapter 6": _no_residual,
             "attention without the mask": lambda block, X, mask: block(X, None),
+            "addnorm(X, Y) with X and Y exchanged: dropout must hit the branch, not the input": (
+                _exchanged
+            ),
+            "a network that reads X; it reads what the first add & norm gives": _network_of_input,
         },
         (
             "Two lines: mix positions, add & norm; work on each position, add & norm.",
