@@ -23,8 +23,11 @@ test: $(VENV)/installed
 	$(BIN)/pytest tests -n 2
 	# --nbval-lax: notebooks carry no stored outputs, so a cell passes if it runs.
 	$(BIN)/pytest --nbval-lax --nbval-cell-timeout=300 -n 2 --dist loadscope book
+	# The built pages: first as files, then in a browser.
 	built=$$(mktemp -d) && $(BIN)/jupyter-book build -W -n --keep-going --path-output "$$built" . \
-		&& $(BIN)/python tests/check_built_book.py "$$built/_build/html" && rm -rf "$$built"
+		&& $(BIN)/python tests/check_built_book.py "$$built/_build/html" \
+		&& $(BIN)/pytest tests/browser -n 2 --built "$$built/_build/html" \
+			--screenshots _build/screenshots && rm -rf "$$built"
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/run.py

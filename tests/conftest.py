@@ -1,4 +1,5 @@
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,21 @@ def no_download(monkeypatch, request):
 
     if request.module.__name__ != "test_datasets":  # which has a server of its own
         monkeypatch.setattr("d2lmini.datasets.download", refuse)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A Chromium that is on this machine; without one, tests are skipped, but fail in CI."""
+    from playwright.sync_api import sync_playwright
+
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        stop = pytest.fail if os.environ.get("CI") else pytest.skip
+        stop("no Chromium on this machine; install Debian's chromium, or Chrome")
+    flags = ["--no-sandbox", "--disable-quic", "--disable-background-networking",
+             "--disable-component-update"]  # fmt: skip
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=path, args=flags)
+        yield found
+        found.close()

@@ -1,12 +1,17 @@
 """A Sphinx extension: no page of the built book asks the network for anything.
 
 A default build fetches MathJax, and thebe (which would start a kernel on a server), from a CDN.
-Here MathJax comes from the pip package sphinx-mathjax-offline, and thebe goes.
+Here MathJax comes from the pip package sphinx-mathjax-offline, and thebe goes. The library that
+shows widgets, 3.7 MB from a CDN as well, is replaced in _config.yml by the book's own loader,
+book/_static/figures.js; and a widget's still picture, which MyST-NB would drop, stays beside it.
 """
 
 import shutil
 from importlib.metadata import distribution
 from pathlib import Path
+
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
 
 # What a page with formulas loads; the package holds 24 MB, these are 1.7 MB.
 MATHJAX_FILES = ["tex-chtml-full.js", "output/chtml/fonts/woff-v2"]
@@ -39,7 +44,28 @@ def copy_mathjax(app, exception):
             shutil.copy(source / name, target / name)
 
 
+class KeepStillPictures(SphinxPostTransform):
+    """Of an output that is a widget and HTML, keep both; MyST-NB would take the first.
+
+    The picture is there for readers without scripts; the loader removes it where it succeeds.
+    """
+
+    default_priority = 3  # before MyST-NB selects, which is 4
+
+    def run(self, **kwargs):
+        for bundle in list(self.document.findall(nodes.container)):
+            if bundle.get("nb_element") != "mime_bundle":
+                continue
+            kinds = {child["mime_type"]: child.children for child in bundle.children}
+            view = kinds.get("application/vnd.jupyter.widget-view+json")
+            if view and "text/html" in kinds:
+                bundle.replace_self(
+                    nodes.container("", *kinds["text/html"], *view, classes=["figure-live"])
+                )
+
+
 def setup(app):
+    app.add_post_transform(KeepStillPictures)
     app.connect("html-page-context", remove_thebe, priority=900)
     app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

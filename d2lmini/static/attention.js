@@ -1,0 +1,126 @@
+// Chapters 1 and 4: a query among keys in the plane; weights, output and entropy follow.
+import { checkbox, choice, controlState, figure, make, matrix, show, slider } from "./matrix.js";
+import { dot, softmax, weightedSum } from "./forward.js";
+import { draw, lines } from "./lines.js";
+
+const SIDE = 3; // the plane goes from -SIDE to SIDE
+const SIZES = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+const length = (v) => Math.sqrt(dot(v, v));
+
+// Similarity, and in words how it came about. A dot product of d_k random features is typically
+// sqrt(d_k) large; the plane has two, so its products are taken sqrt(d_k / 2) times.
+const SIMILARITIES = {
+  dot: (q, k, { d_k: d, scaled }) => {
+    const factor = Math.sqrt(d / 2) / (scaled ? Math.sqrt(d) : 1);
+    const value = dot(q, k) * factor;
+    const over = scaled ? ` / √${d}` : "";
+    return [value, `(${product(q, k)}) · √(${d}/2)${over}`];
+  },
+  cosine: (q, k) => {
+    const lengths = length(q) * length(k);
+    return [lengths ? dot(q, k) / lengths : 0,
+      `(${product(q, k)}) / (${show(length(q))} · ${show(length(k))})`];
+  },
+  additive: (q, k) => [2 * Math.tanh(q[0] + k[0]) + 2 * Math.tanh(q[1] + k[1]),
+    `2 tanh(${show(q[0])} + ${show(k[0])}) + 2 tanh(${show(q[1])} + ${show(k[1])})`],
+};
+const product = (q, k) => `${show(q[0])} · ${show(k[0])} + ${show(q[1])} · ${show(k[1])}`;
+
+// In nats; 0 ln 0 is 0
+const entropy = (weights) => -weights.reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0);
+
+function render({ model, el }) {
+  const { words, keys } = model.get("data");
+  const state = controlState(model, update);
+  const first = state.get();
+  const kind = choice("Similarity", { dot: "dot product", cosine: "cosine", additive: "additive" },
+    first.similarity, (value) => state.set({ similarity: value }));
+  const scaled = checkbox("Divided by √d_k", first.scaled, (value) => state.set({ scaled: value }));
+  const size = slider("d_k", { min: 0, max: SIZES.length - 1, value: SIZES.indexOf(first.d_k),
+    format: (i) => String(SIZES[i]) }, (i) => state.set({ d_k: SIZES[i] }));
+  const onReach = (text) => frame.explain(text);
+  const scores = matrix({ title: "scores", rowsAre: "query", columnsAre: "keys", onReach });
+  const weights = matrix({ title: "weights", rowsAre: "query", columnsAre: "keys", onReach });
+  const output = matrix({ title: "output", rowsAre: "query", columnsAre: "features", onReach });
+  const spread = lines({ title: "Entropy of the weights, by d_k", xIs: "d_k",
+    onReach: (i) => state.set({ d_k: SIZES[i] }) });
+  const plane = draw("svg", { viewBox: `${-SIDE} ${-SIDE} ${2 * SIDE} ${2 * SIDE}`, tabindex: 0,
+    role: "application", class: "plane" });
+  const frame = figure(model, el, {
+    title: "Attention by hand",
+    controls: [kind, scaled, size].map((c) => c.element),
+    parts: [
+      make("div", { className: "lines" },
+        make("p", { className: "caption" }, "Drag the query, or move it with the arrow keys."),
+        plane),
+      make("div", { className: "stack" }, scores.element, weights.element, output.element),
+      spread.element,
+    ],
+    help: "A key's area is its weight. The values are the keys; the square is the output.",
+  });
+
+  const moveTo = (x, y) => state.set({
+    query: [x, y].map((v) => Math.round(Math.max(-SIDE, Math.min(SIDE, v)) * 20) / 20) });
+  const follow = (event) => {
+    const box = plane.getBoundingClientRect();
+    moveTo(((event.clientX - box.left) / box.width) * 2 * SIDE - SIDE,
+      SIDE - ((event.clientY - box.top) / box.height) * 2 * SIDE);
+  };
+  plane.addEventListener("pointerdown", (event) => {
+    plane.setPointerCapture(event.pointerId);
+    follow(event);
+  });
+  plane.addEventListener("pointermove", (event) => event.buttons && follow(event));
+  plane.addEventListener("keydown", (event) => {
+    const step = {
+      ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1],
+    }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const [x, y] = state.get().query;
+    moveTo(x + step[0], y + step[1]);
+  });
+
+  function update(now) {
+    const { query: q, similarity, d_k: d } = now;
+    const compared = keys.map((k) => SIMILARITIES[similarity](q, k, now));
+    const raw = compared.map(([value]) => value);
+    const p = softmax(raw);
+    const mean = weightedSum(p, keys);
+    const labels = { rows: ["query"], columns: words };
+    scores.update({ ...labels, top: 6, value: (i, j) => raw[j],
+      explain: (i, j) => `${compared[j][1]} = ${show(raw[j])}` });
+    weights.update({ ...labels, top: 1, value: (i, j) => p[j],
+      explain: (i, j) => `exp(${show(raw[j])}) / (${
+        raw.map((s) => `exp(${show(s)})`).join(" + ")}) = ${show(p[j])}` });
+    output.update({ rows: ["query"], columns: ["x", "y"], top: SIDE, value: (i, j) => mean[j],
+      explain: (i, j) => `${
+        p.map((w, n) => `${show(w)} · ${show(keys[n][j])}`).join(" + ")} = ${show(mean[j])}` });
+    const curve = (divide) => SIZES.map((size) => entropy(softmax(keys.map((k) =>
+      SIMILARITIES[similarity](q, k, { d_k: size, scaled: divide })[0]))));
+    spread.update({ x: SIZES, low: 0, high: Math.log(keys.length), at: SIZES.indexOf(d),
+      series: similarity === "dot"
+        ? { "not divided": curve(false), divided: curve(true) } : { entropy: curve(false) } });
+    plane.replaceChildren(
+      draw("line", { class: "axis", x1: -SIDE, x2: SIDE, y1: 0, y2: 0 }),
+      draw("line", { class: "axis", y1: -SIDE, y2: SIDE, x1: 0, x2: 0 }),
+      ...keys.flatMap(([x, y], n) => [
+        draw("circle", { class: "ring", cx: x, cy: -y, r: 0.07 }),
+        draw("circle", { class: "weight", cx: x, cy: -y, r: (0.5 * Math.sqrt(p[n])).toFixed(3) }),
+        draw("text", { x: x + 0.12, y: -y - 0.14 }, words[n]),
+      ]),
+      draw("line", { class: "query", x1: 0, y1: 0, x2: q[0], y2: -q[1] }),
+      draw("circle", { class: "handle", cx: q[0], cy: -q[1], r: 0.13 }),
+      draw("rect", { class: "output", x: mean[0] - 0.1, y: -mean[1] - 0.1, width: 0.2, height: 0.2 }),
+    );
+    plane.setAttribute("aria-label", `The query at ${show(q[0])}, ${show(q[1])}; the largest weight, ${
+      show(Math.max(...p))}, is that of ${words[p.indexOf(Math.max(...p))]}`);
+    for (const control of [scaled, size]) control.disable(similarity !== "dot");
+    kind.set(similarity);
+    scaled.set(now.scaled);
+    size.set(SIZES.indexOf(d));
+  }
+  update(first);
+}
+
+export default { render };

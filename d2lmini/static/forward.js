@@ -1,0 +1,163 @@
+// The forward pass of chapters 2 to 7, in the order and with the names of the package.
+//
+// A matrix is an array of rows, a row an array of numbers; computed in double precision.
+
+export const dot = (a, b) => {
+  let sum = 0;
+  for (let k = 0; k < a.length; k++) sum += a[k] * b[k];
+  return sum;
+};
+
+// X W^T + bias, as nn.Linear
+export const linear = (X, W, bias = null) =>
+  X.map((x) => W.map((w, o) => dot(x, w) + (bias ? bias[o] : 0)));
+
+// Scores to weights; allowed(j) says which may be attended to. A row without any gives zeros.
+export function maskedSoftmax(scores, allowed = () => true) {
+  let largest = -Infinity;
+  scores.forEach((score, j) => {
+    if (allowed(j) && score > largest) largest = score;
+  });
+  let sum = 0;
+  const weights = scores.map((score, j) => {
+    const e = allowed(j) ? Math.exp(score - largest) : 0;
+    sum += e;
+    return e;
+  });
+  return weights.map((e) => (sum > 0 ? e / sum : 0));
+}
+
+// The weighted sum of the rows of V
+export const weightedSum = (weights, V) =>
+  Array.from(V[0], (_, k) => {
+    let sum = 0;
+    for (let j = 0; j < V.length; j++) sum += weights[j] * V[j][k];
+    return sum;
+  });
+
+// Scaled dot-product attention of all rows of Q; allowed(i, j) is the mask.
+export function attend(Q, K, V, allowed = () => true) {
+  const root = Math.sqrt(Q[0].length);
+  const raw = Q.map((q) => K.map((k) => dot(q, k) / root)); // (queries, keys)
+  const weights = raw.map((row, i) => maskedSoftmax(row, (j) => allowed(i, j)));
+  return { raw, weights, output: weights.map((row) => weightedSum(row, V)) };
+}
+
+export const softmax = (scores) => maskedSoftmax(scores);
+
+export function layerNorm(x, gain, bias, epsilon = 1e-5) {
+  const mean = x.reduce((sum, v) => sum + v, 0) / x.length;
+  const variance = x.reduce((sum, v) => sum + (v - mean) ** 2, 0) / x.length;
+  const scale = 1 / Math.sqrt(variance + epsilon);
+  return x.map((v, k) => (v - mean) * scale * (gain ? gain[k] : 1) + (bias ? bias[k] : 0));
+}
+
+// Row i of the sinusoidal table
+export const sinusoid = (i, width, base = 10000) =>
+  Array.from({ length: width }, (_, k) => {
+    const angle = i / base ** ((k - (k % 2)) / width);
+    return k % 2 ? Math.cos(angle) : Math.sin(angle);
+  });
+
+// An encoder-decoder from the numbers of its state_dict.
+//
+// shapes: name -> shape, in the order of the bytes, which are float32.
+// off: set of heads that are switched off, such as "cross.0.2" (kind, layer, head).
+export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, bytes) {
+  const P = {};
+  let offset = 0;
+  for (const [name, shape] of Object.entries(shapes)) {
+    const width = shape.at(-1);
+    const rows = Array.from({ length: shape.length === 2 ? shape[0] : 1 }, (_, r) =>
+      Array.from({ length: width }, (_, k) => bytes.getFloat32(offset + 4 * (r * width + k), true)));
+    P[name] = shape.length === 2 ? rows : rows[0];
+    offset += 4 * rows.length * width;
+  }
+  const numHiddens = shapes["encoder.embedding.embedding.weight"][1];
+  const headSize = numHiddens / numHeads;
+
+  const split = (X) =>
+    Array.from({ length: numHeads }, (_, h) =>
+      X.map((x) => x.slice(h * headSize, (h + 1) * headSize)));
+  const project = (name, X) => ({
+    K: split(linear(X, P[`${name}.W_k.weight`])), // (heads, steps, head size)
+    V: split(linear(X, P[`${name}.W_v.weight`])),
+  });
+  const multiHead = (name, X, { K, V }, isOff) => {
+    const Q = split(linear(X, P[`${name}.W_q.weight`]));
+    const heads = Q.map((q, h) => attend(q, K[h], V[h]));
+    const joined = X.map((_, i) =>
+      heads.flatMap(({ output }, h) => (isOff(h) ? output[i].map(() => 0) : output[i])));
+    return { heads, output: linear(joined, P[`${name}.W_o.weight`]) };
+  };
+  const addNorm = (name, X, Y) =>
+    X.map((x, i) => layerNorm(
+      x.map((v, k) => v + Y[i][k]), P[`${name}.norm.weight`], P[`${name}.norm.bias`]));
+  const ffn = (name, X) => {
+    const hidden = linear(X, P[`${name}.dense1.weight`], P[`${name}.dense1.bias`]);
+    const positive = hidden.map((row) => row.map((v) => Math.max(0, v)));
+    return linear(positive, P[`${name}.dense2.weight`], P[`${name}.dense2.bias`]);
+  };
+  const embed = (name, ids, start = 0) =>
+    ids.map((id, i) => {
+      const position = sinusoid(start + i, numHiddens);
+      return P[`${name}.embedding.embedding.weight`][id].map(
+        (v, k) => v * Math.sqrt(numHiddens) + position[k]);
+    });
+
+  // Ids to the memory, what it is for each decoder layer, and the attention of each layer.
+  function encode(ids, off = new Set()) {
+    const attention = [];
+    let X = embed("encoder", ids);
+    for (let l = 0; l < numLayers; l++) {
+      const name = `encoder.stack.blocks.${l}`;
+      const { heads, output } = multiHead(`${name}.attention`, X,
+        project(`${name}.attention`, X), (h) => off.has(`encoder.${l}.${h}`));
+      attention.push(heads);
+      X = addNorm(`${name}.addnorm1`, X, output);
+      X = addNorm(`${name}.addnorm2`, X, ffn(`${name}.ffn`, X));
+    }
+    const projected = Array.from({ length: numLayers }, (_, l) =>
+      project(`decoder.stack.blocks.${l}.cross_attention`, X));
+    return { memory: X, projected, attention, off };
+  }
+
+  // One more target token. past: what former steps returned, or null at the first.
+  // Causal without a mask: the cache holds no later token.
+  function step(id, encoded, past) {
+    const start = past ? past.steps : 0;
+    const caches = [];
+    const self = [];
+    const cross = [];
+    let X = embed("decoder", [id], start);
+    for (let l = 0; l < numLayers; l++) {
+      const name = `decoder.stack.blocks.${l}`;
+      const now = project(`${name}.self_attention`, X);
+      const before = past?.caches[l];
+      const cache = before
+        ? { K: now.K.map((k, h) => [...before.K[h], ...k]),
+            V: now.V.map((v, h) => [...before.V[h], ...v]) }
+        : now;
+      caches.push(cache);
+      const own = multiHead(`${name}.self_attention`, X, cache,
+        (h) => encoded.off.has(`decoder.${l}.${h}`));
+      self.push(own.heads);
+      X = addNorm(`${name}.addnorm1`, X, own.output);
+      const source = multiHead(`${name}.cross_attention`, X, encoded.projected[l],
+        (h) => encoded.off.has(`cross.${l}.${h}`));
+      cross.push(source.heads);
+      X = addNorm(`${name}.addnorm2`, X, source.output);
+      X = addNorm(`${name}.addnorm3`, X, ffn(`${name}.ffn`, X));
+    }
+    const [logits] = linear(X, P["decoder.output.weight"], P["decoder.output.bias"]);
+    return { logits, self, cross, caches, steps: start + 1 };
+  }
+
+  // All target ids: what step returned for each.
+  function decode(ids, encoded) {
+    const steps = [];
+    for (const id of ids) steps.push(step(id, encoded, steps.at(-1) ?? null));
+    return steps;
+  }
+  return { encode, step, decode };
+}

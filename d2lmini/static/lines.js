@@ -1,0 +1,91 @@
+// Curves, with a marker that the pointer or the arrow keys move along them.
+import { make, show } from "./matrix.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const WIDTH = 300;
+const HEIGHT = 150;
+const LEFT = 38;
+const BOTTOM = 28;
+const TOP = 8;
+const RIGHT = 8;
+
+export function draw(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+// update({ x, series, low, high, at, marks }): series name -> numbers, null where there is none;
+// at the index of the marker. onReach(index) is called when the reader moves it.
+export function lines({ title, xIs, onReach }) {
+  const plot = draw("g");
+  const marker = draw("line", { class: "marker", y1: TOP, y2: HEIGHT - BOTTOM });
+  const svg = draw("svg", {
+    viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "slider", tabindex: 0, "aria-label": title,
+  }, plot, marker);
+  const legend = make("p", { className: "axes" });
+  const element = make("div", { className: "lines" },
+    make("p", { className: "caption" }, make("span", { className: "name" }, title)), svg, legend);
+  let state = { x: [0], at: 0 };
+
+  const place = (i) => LEFT + ((WIDTH - LEFT - RIGHT) * i) / Math.max(1, state.x.length - 1);
+  const move = (i) => onReach(Math.max(0, Math.min(state.x.length - 1, i)));
+  svg.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    move(state.at + step);
+  });
+  const follow = (event) => {
+    const { left, width } = svg.getBoundingClientRect();
+    const across = ((event.clientX - left) / width) * WIDTH - LEFT;
+    move(Math.round((across / (WIDTH - LEFT - RIGHT)) * (state.x.length - 1)));
+  };
+  svg.addEventListener("pointerdown", follow);
+  svg.addEventListener("pointermove", (event) => event.buttons && follow(event));
+
+  const update = ({ x, series, low, high, at, digits = 2 }) => {
+    state = { x, at };
+    const height = (v) => TOP + ((HEIGHT - TOP - BOTTOM) * (high - v)) / (high - low || 1);
+    const names = Object.keys(series);
+    const path = (numbers) => {
+      let pen = "M";
+      return numbers.map((v, i) => {
+        if (v === null || !Number.isFinite(v)) {
+          pen = "M";
+          return "";
+        }
+        const piece = `${pen}${place(i).toFixed(1)} ${height(v).toFixed(1)}`;
+        pen = "L";
+        return piece;
+      }).join("");
+    };
+    plot.replaceChildren(
+      draw("line", { class: "axis", x1: LEFT, x2: LEFT, y1: TOP, y2: HEIGHT - BOTTOM }),
+      draw("line", { class: "axis", x1: LEFT, x2: WIDTH - RIGHT,
+        y1: height(Math.max(low, Math.min(high, 0))), y2: height(Math.max(low, Math.min(high, 0))) }),
+      draw("text", { x: LEFT - 4, y: TOP + 6, "text-anchor": "end" }, show(high, digits)),
+      draw("text", { x: LEFT - 4, y: HEIGHT - BOTTOM, "text-anchor": "end" }, show(low, digits)),
+      draw("text", { x: LEFT, y: HEIGHT - BOTTOM + 12 }, String(x[0])),
+      draw("text", { x: WIDTH - RIGHT, y: HEIGHT - BOTTOM + 12, "text-anchor": "end" },
+        String(x.at(-1))),
+      draw("text", { x: (WIDTH + LEFT) / 2, y: HEIGHT - 4, "text-anchor": "middle" }, xIs),
+      ...names.map((name, i) => draw("path", { class: `curve curve-${i}`, d: path(series[name]) })),
+    );
+    marker.setAttribute("x1", place(at));
+    marker.setAttribute("x2", place(at));
+    const here = names.map((name) => {
+      const v = series[name][at];
+      return `${name} ${v === null || v === undefined ? "none" : show(v, digits)}`;
+    }).join(", ");
+    svg.setAttribute("aria-valuemin", 0);
+    svg.setAttribute("aria-valuemax", x.length - 1);
+    svg.setAttribute("aria-valuenow", at);
+    svg.setAttribute("aria-valuetext", `${xIs} ${x[at]}: ${here}`);
+    legend.replaceChildren(`at ${x[at]}: `, ...names.flatMap((name, i) => [
+      i ? ", " : "", make("span", { className: `key curve-${i}` }), here.split(", ")[i],
+    ]));
+  };
+  return { element, update };
+}

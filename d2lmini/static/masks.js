@@ -1,0 +1,76 @@
+// Chapter 2: two sentences, two masks; scores, masked scores and weights in step.
+import { checkbox, controlState, figure, matrix, show, slider, textField, words } from "./matrix.js";
+import { maskedSoftmax } from "./forward.js";
+
+const LIMIT = 8;
+
+// The letters that two words share. Their number is the score: no model yet, but a similarity
+// that one can count, and padding has one like any word.
+const shared = (a, b) => [...new Set(a)].filter((letter) => b.includes(letter));
+
+function render({ model, el }) {
+  const rows = ["first", "second"].map((name) => ["scores", "masked scores", "weights"].map(
+    (title) => matrix({
+      title: `${title}, ${name}`, rowsAre: "queries", columnsAre: "keys",
+      onReach: (text) => frame.explain(text),
+    })));
+  const state = controlState(model, draw);
+  const start = state.get();
+  const texts = [0, 1].map((b) => textField(
+    `${b ? "Second" : "First"} sentence`, start.sentences[b],
+    (value) => state.set({ sentences: start.sentences.map((_, i) =>
+      (i === b ? value : state.get().sentences[i])) })));
+  const lens = [0, 1].map((b) => slider(
+    `Valid length ${b + 1}`, { min: 0, max: LIMIT, value: start.valid_lens[b] },
+    (value) => state.set({ valid_lens: start.valid_lens.map((_, i) =>
+      (i === b ? value : state.get().valid_lens[i])) })));
+  const padding = checkbox("Padding mask", start.padding, (value) => state.set({ padding: value }));
+  const causal = checkbox("Causal mask", start.causal, (value) => state.set({ causal: value }));
+  const frame = figure(model, el, {
+    title: "Masks: scores, masked scores, weights",
+    controls: [texts[0], lens[0], texts[1], lens[1], padding, causal].map((c) => c.element),
+    parts: rows.flat().map((m) => m.element),
+    help: "Point at a number, or reach it by Tab and the arrow keys, to see where it comes from.",
+  });
+
+  function draw({ sentences, valid_lens: validLens, padding: pad, causal: hide }) {
+    const read = sentences.map((text) => words(text, LIMIT));
+    const steps = Math.max(1, ...read.map(({ tokens }) => tokens.length));
+    frame.note(read.map(({ note }) => note).find(Boolean) ?? "");
+    rows.forEach(([scores, masked, weights], b) => {
+      const own = read[b].tokens;
+      const tokens = Array.from({ length: steps }, (_, i) => own[i] ?? "<pad>");
+      const length = Math.min(validLens[b], steps);
+      const why = (i, j) => {
+        const reasons = [];
+        if (pad && j >= length) reasons.push(`key ${j} is not below the valid length ${length}`);
+        if (hide && j > i) reasons.push(`key ${j} is later than query ${i}`);
+        return reasons.join(" and ");
+      };
+      const raw = tokens.map((q) => tokens.map((k) => shared(q, k).length));
+      const normalised = raw.map((row, i) => maskedSoftmax(row, (j) => !why(i, j)));
+      const labels = { rows: tokens, columns: tokens };
+      scores.update({ ...labels, top: 6, digits: 0, value: (i, j) => raw[i][j],
+        explain: (i, j) => `${raw[i][j]}, the letters that both have: ${
+          shared(tokens[i], tokens[j]).join(" ") || "none"}` });
+      masked.update({ ...labels, top: 6, digits: 0,
+        value: (i, j) => (why(i, j) ? -Infinity : raw[i][j]),
+        explain: (i, j) => (why(i, j) ? `−∞, since ${why(i, j)}` : `${raw[i][j]}, as it was`) });
+      weights.update({ ...labels, top: 1, value: (i, j) => normalised[i][j],
+        explain: (i, j) => {
+          const open = raw[i].filter((_, k) => !why(i, k));
+          if (!open.length) return "0, since this query may attend to nothing";
+          if (why(i, j)) return `0, since ${why(i, j)}`;
+          const sum = open.map((s) => `exp(${s})`).join(" + ");
+          return `exp(${raw[i][j]}) / (${sum}) = ${show(normalised[i][j])}`;
+        } });
+      texts[b].set(sentences[b]);
+      lens[b].set(validLens[b]);
+    });
+    padding.set(pad);
+    causal.set(hide);
+  }
+  draw(start);
+}
+
+export default { render };

@@ -1,0 +1,192 @@
+// What the figures share: controls with names, and matrices that can be walked through.
+
+// An element with properties and children: make("p", { className: "note" }, "text", child).
+// Text is set as text, so that a token such as <b> stays three characters.
+export function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name.includes("-") || name === "role") element.setAttribute(name, value);
+    else element[name] = value;
+  }
+  element.append(...children);
+  return element;
+}
+
+// A slider, its name before it and its value after it. onChange(value) at every move.
+export function slider(name, { min, max, step = 1, value, format = String }, onChange) {
+  const shown = make("output", {}, format(value));
+  const input = make("input", { type: "range", min, max, step, value });
+  const set = (next) => {
+    input.value = next;
+    shown.textContent = format(Number(input.value));
+  };
+  input.addEventListener("input", () => {
+    set(input.value);
+    onChange(Number(input.value));
+  });
+  return control(input, set, name, input, shown);
+}
+
+function control(input, set, ...parts) {
+  const element = make("label", { className: "control" }, ...parts);
+  return { element, set, disable: (off) => (input.disabled = off) };
+}
+
+export function checkbox(name, checked, onChange) {
+  const input = make("input", { type: "checkbox", checked });
+  input.addEventListener("change", () => onChange(input.checked));
+  const set = (next) => (input.checked = next);
+  return control(input, set, input, name);
+}
+
+// options: value -> what the reader sees
+export function choice(name, options, value, onChange) {
+  const entries = Object.entries(options);
+  const input = make(
+    "select", {}, ...entries.map(([key, text]) => make("option", { value: key }, text)),
+  );
+  input.value = value;
+  input.addEventListener("change", () => onChange(input.value));
+  const set = (next) => (input.value = next);
+  return control(input, set, name, input);
+}
+
+export function textField(name, value, onChange) {
+  const input = make("input", { type: "text", value, dir: "auto", spellcheck: false, size: 24 });
+  input.addEventListener("input", () => onChange(input.value));
+  const set = (next) => {
+    if (input.value !== next) input.value = next; // else the caret would jump
+  };
+  return control(input, set, name, input);
+}
+
+// The words of a text: at most limit of them, each at most 20 characters, and what was left out.
+export function words(text, limit) {
+  // Control characters and the marks that turn the writing direction are no part of a word.
+  const clean = text.slice(0, 2000).replace(/[\p{Cc}\p{Cf}]/gu, " ").trim();
+  const all = clean === "" ? [] : clean.split(/\s+/u);
+  const tokens = all.slice(0, limit).map((word) => [...word].slice(0, 20).join(""));
+  let note = "";
+  if (all.length > limit || text.length > 2000) note = `Only the first ${limit} words are used.`;
+  else if (tokens.some((token, i) => token !== all[i])) note = "A long word was cut.";
+  else if (all.length === 0) note = "Type a word.";
+  return { tokens, note };
+}
+
+// A number as the figures write it; a minus sign, not a hyphen.
+export function show(number, digits = 2) {
+  if (number === -Infinity) return "−∞";
+  return number.toFixed(digits).replace("-", "−").replace(/^−(0\.?0*)$/, "$1");
+}
+
+// A table of numbers. Tab reaches it, arrow keys walk in it, the pointer points; whatever is
+// reached is explained in words by update's explain(i, j), through the function onReach.
+//
+// update({ rows, columns, value, explain, ... }): labels of both axes; value(i, j) a number;
+// top the number that gets the strongest colour; digits of the numbers, null for none.
+export function matrix({ title, rowsAre, columnsAre, onReach }) {
+  const name = make("span", { className: "name" }, title);
+  const shape = make("span", { className: "shape" });
+  const head = make("thead");
+  const body = make("tbody");
+  const table = make("table", { role: "grid", "aria-label": title }, head, body);
+  const axes = make("p", { className: "axes" }, `rows: ${rowsAre}; columns: ${columnsAre}`);
+  const caption = make("p", { className: "caption" }, name, " ", shape);
+  const element = make("div", { className: "matrix" }, caption, table, axes);
+  let cells = [];
+  let state = { rows: [], columns: [] };
+  let cursor = [0, 0];
+
+  const reach = (i, j) => {
+    cells[cursor[0]]?.[cursor[1]]?.setAttribute("tabindex", "-1");
+    cursor = [i, j];
+    cells[i][j].setAttribute("tabindex", "0");
+    onReach?.(`${title}[${state.rows[i]}, ${state.columns[j]}] = ${state.explain(i, j)}`, i, j);
+  };
+
+  // The table is built anew only if its shape changes: a keystroke changes numbers, not cells.
+  const build = (rows, columns) => {
+    cells = rows.map(() => columns.map(() => make("td", { role: "gridcell", tabIndex: -1 })));
+    const corner = make("td");
+    head.replaceChildren(
+      make("tr", { role: "row" }, corner,
+        ...columns.map(() => make("th", { scope: "col", role: "columnheader" }))),
+    );
+    body.replaceChildren(
+      ...cells.map((row) =>
+        make("tr", { role: "row" }, make("th", { scope: "row", role: "rowheader" }), ...row)),
+    );
+    cursor = [Math.min(cursor[0], rows.length - 1), Math.min(cursor[1], columns.length - 1)];
+    cells[cursor[0]]?.[cursor[1]]?.setAttribute("tabindex", "0");
+  };
+
+  const place = (cell) => [
+    cell.parentElement.rowIndex - 1,
+    cell.cellIndex - 1,
+  ];
+  const onCell = (event) => {
+    const cell = event.target.closest?.("td[role=gridcell]");
+    if (cell) reach(...place(cell));
+  };
+  body.addEventListener("pointerover", onCell);
+  body.addEventListener("focusin", onCell);
+  body.addEventListener("keydown", (event) => {
+    const step = {
+      ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
+    }[event.key];
+    if (!step) return;
+    event.preventDefault(); // the page would scroll
+    const [i, j] = place(event.target);
+    cells[i + step[0]]?.[j + step[1]]?.focus();
+  });
+
+  const update = ({ rows, columns, value, explain, top, digits = 2 }) => {
+    const same = rows.length === cells.length && columns.length === (cells[0]?.length ?? -1);
+    state = { rows, columns, explain };
+    if (!same) build(rows, columns);
+    shape.textContent = `(${rows.length}, ${columns.length})`;
+    head.classList.toggle("upright", columns.every((label) => String(label).length < 3));
+    [...head.querySelectorAll("th")].forEach((th, j) => (th.textContent = columns[j]));
+    [...body.querySelectorAll("th")].forEach((th, i) => (th.textContent = rows[i]));
+    cells.forEach((row, i) => row.forEach((cell, j) => {
+      const number = value(i, j);
+      const level = Number.isFinite(number) ? Math.min(1, Math.abs(number) / (top || 1)) : 0;
+      cell.style.setProperty("--level", level.toFixed(3));
+      cell.className = number === -Infinity ? "masked" : number < 0 ? "negative" : "";
+      cell.textContent = digits === null ? "" : show(number, digits);
+    }));
+  };
+  return { element, update };
+}
+
+// The frame of a figure: what one may do, controls, pictures, and the line that explains.
+// render(state) draws; set(changes) changes the state, tells Python and draws again.
+export function figure(model, el, { title, controls, parts, help }) {
+  const note = make("p", { className: "note", role: "status" });
+  const said = make("p", { className: "explanation", "aria-live": "polite" }, help);
+  el.classList.add("d2lmini-figure");
+  el.setAttribute("role", "group");
+  el.setAttribute("aria-label", title);
+  el.replaceChildren(
+    make("p", { className: "title" }, title),
+    make("div", { className: "controls" }, ...controls),
+    note,
+    make("div", { className: "parts" }, ...parts),
+    said,
+  );
+  return {
+    explain: (text) => (said.textContent = text),
+    note: (text) => (note.textContent = text),
+  };
+}
+
+// The values of the controls. They live in the model, where a running Python sees them.
+export function controlState(model, draw) {
+  const get = () => model.get("state");
+  model.on("change:state", () => draw(get()));
+  const set = (changes) => {
+    model.set("state", { ...get(), ...changes }); // draws, by the line above
+    model.save_changes();
+  };
+  return { get, set };
+}

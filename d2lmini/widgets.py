@@ -1,0 +1,267 @@
+"""Interactive figures: live in a notebook, and in the built page without a kernel or a network.
+
+Each is a module of static/, in plain JavaScript, run by anywidget in a notebook and by the
+book's own loader in a page. The functions take numbers and words, never modules.
+"""
+
+import base64
+import html
+import io
+import math
+import re
+from pathlib import Path
+
+import anywidget
+import matplotlib
+import matplotlib.figure
+import torch
+import traitlets
+from torch.nn.functional import layer_norm
+
+from d2lmini.masks import causal_mask, masked_softmax, padding_mask
+from d2lmini.positions import sinusoidal_table
+
+STATIC = Path(__file__).parent / "static"
+IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+\.js)";\n', flags=re.MULTILINE)
+
+
+def browser_module(name: str) -> str:
+    """The text of a module of static/ with what it imports put before it, as one module.
+
+    A page from the disk may not import files, and a notebook has no address to import from.
+    """
+    parts = {}  # file name -> text, what is needed first
+
+    def add(name):
+        text = (STATIC / name).read_text(encoding="utf-8")
+        for needed in IMPORT.findall(text):
+            if needed not in parts:
+                add(needed)
+        parts[name] = IMPORT.sub("", text)
+
+    add(name)
+    *shared, own = parts.values()
+    return "".join(text.replace("\nexport ", "\n") for text in shared) + own
+
+
+class Figure(anywidget.AnyWidget):
+    """An interactive figure, and a still picture for where no script runs.
+
+    Args:
+        module: file name in static/.
+        state: the values of the controls. A reader's changes arrive here: figure.state.
+        picture: a matplotlib figure of the first state.
+        alt: what the picture shows, in words.
+        data: numbers and words that the browser needs and does not change.
+        weights: numbers of a model, float32.
+    Source: chapter 2.
+    """
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    _css = traitlets.Unicode().tag(sync=True)
+    state = traitlets.Dict().tag(sync=True)
+    data = traitlets.Dict().tag(sync=True)
+    weights = traitlets.Bytes().tag(sync=True)
+
+    def __init__(self, module, state, picture, alt, data=None, weights=b""):
+        super().__init__(
+            _esm=browser_module(module),
+            _css=(STATIC / "figure.css").read_text(encoding="utf-8"),
+            state=state,
+            data=data or {},
+            weights=weights,
+        )
+        self.still = still(picture, alt)
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle, metadata = super()._repr_mimebundle_(**kwargs)
+        return bundle | {"text/html": self.still}, metadata
+
+
+def still(picture, alt: str) -> str:
+    """A matplotlib figure as HTML that needs nothing else."""
+    file = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "d2lmini"}):  # else names in it are random
+        picture.savefig(file, format="svg", metadata={"Date": None})
+    data = base64.b64encode(file.getvalue()).decode()
+    image = f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{data}">'
+    return f'<div class="d2lmini-still">{image}</div>'
+
+
+def panels(matrices, titles, rows=None, columns=None):
+    """Matrices side by side, as a matplotlib figure that no notebook shows by itself."""
+    figure = matplotlib.figure.Figure(
+        figsize=(2.3 * len(matrices), 2.4), layout="constrained"
+    )
+    figure.set_facecolor("white")
+    for axis, matrix, title in zip(
+        figure.subplots(1, len(matrices), squeeze=False)[0], matrices, titles, strict=True
+    ):
+        axis.imshow(matrix.numpy())
+        axis.set_title(title, fontsize=9)
+        if columns is not None:
+            axis.set_xticks(range(len(columns)), columns, rotation=90, fontsize=8)
+        if rows is not None:
+            axis.set_yticks(range(len(rows)), rows, fontsize=8)
+    return figure
+
+
+def explore_masks(sentences=("the cat sat down", "we slept"), valid_lens=(4, 2)) -> Figure:
+    """Two sentences under a padding and a causal mask.
+
+    A score is the number of letters that two words share.
+
+    Args:
+        sentences: two, at most eight words each.
+        valid_lens: how many words of each are real.
+    Source: chapter 2.
+    """
+    state = {
+        "sentences": list(sentences),
+        "valid_lens": list(valid_lens),
+        "padding": True,
+        "causal": True,
+    }
+    steps = max(len(sentence.split()) for sentence in sentences)
+    words = sentences[0].split()
+    words += ["<pad>"] * (steps - len(words))
+    scores = torch.tensor([[float(len({*q} & {*k})) for k in words] for q in words])
+    mask = causal_mask(steps) & padding_mask(torch.tensor(valid_lens[:1]), steps)[0, 0]
+    masked = scores.masked_fill(~mask, math.nan)
+    picture = panels(
+        [scores, masked, masked_softmax(scores, mask)],
+        ["scores", "masked scores", "weights"],
+        words,
+        words,
+    )
+    alt = (
+        f"Three matrices for the sentence '{sentences[0]}': its scores, the same with what "
+        "the masks hide left white, and the weights, which are zero there."
+    )
+    return Figure("masks.js", state, picture, alt)
+
+
+def explore_positions(width=16, base=10000, column=4, position=6, offset=3) -> Figure:
+    """The table of sinusoidal positions and what it does.
+
+    Args:
+        width: 4, 8, 16 or 32.
+        base: a power of ten, from 10 to 100,000.
+        column: of the table, shown as a wave.
+        position, offset: between which a hand is turned.
+    Source: chapter 3.
+    """
+    state = {
+        "width": width,
+        "base": base,
+        "column": column,
+        "position": position,
+        "offset": offset,
+    }
+    table = sinusoidal_table(32, width)
+    picture = panels([table, table @ table.T], ["positions", "dot products"])
+    alt = (
+        f"The table of 32 positions at width {width}, whose columns are waves, slower from left to "
+        "right, and the dot products of all pairs of positions, which fall off the diagonal."
+    )
+    return Figure("positions.js", state, picture, alt)
+
+
+def explore_attention(query=(1.0, 1.0), similarity="dot", scaled=True, d_k=2) -> Figure:
+    """A query that can be dragged among keys in the plane; the values are the keys.
+
+    Args:
+        query: (x, y), each between -3 and 3.
+        similarity: "dot", "cosine" or "additive".
+        scaled: whether the dot product is divided by the square root of d_k.
+        d_k: number of features that the dot product stands for, a power of two up to 1024.
+    Source: chapter 4.
+    """
+    state = {
+        "query": list(query),
+        "similarity": similarity,
+        "scaled": scaled,
+        "d_k": d_k,
+    }
+    words = ["cat", "dog", "bird", "stone", "idea"]
+    keys = [[1.8, 1.4], [2.2, 0.4], [0.3, 2.0], [-1.8, 0.6], [-0.9, -1.9]]
+    scores = torch.tensor([query]) @ torch.tensor(keys).T * math.sqrt(d_k / 2)
+    scores = scores / math.sqrt(d_k) if scaled else scores
+    weights = masked_softmax(scores)  # (1, keys)
+    picture = matplotlib.figure.Figure(figsize=(3.2, 3.2), layout="constrained")
+    axis = picture.subplots()
+    axis.set(xlim=(-3, 3), ylim=(-3, 3), aspect="equal")
+    for (x, y), word, weight in zip(keys, words, weights[0].tolist(), strict=True):
+        axis.scatter(x, y, s=900 * weight + 5, alpha=0.5, color="#0072B2")
+        axis.annotate(f"{word} {weight:.2f}", (x, y), fontsize=8)
+    axis.annotate("", query, (0, 0), arrowprops={"arrowstyle": "-|>", "color": "#D55E00"})
+    alt = (
+        f"Five keys in the plane and a query at {query}; the area of each key is its weight, "
+        "larger the more it points in the direction of the query."
+    )
+    return Figure("attention.js", state, picture, alt, {"words": words, "keys": keys})
+
+
+def explore_heads(num_heads=2, order="project", feature=0, amount=2.0) -> Figure:
+    """Multi-head attention of width 8: which features of its input does each head read?
+
+    Args:
+        num_heads: 1, 2, 4 or 8.
+        order: "project", as MultiHeadAttention does, or "split", as bugs.SplitThenProject.
+        feature, amount: which feature of the first word is changed, and by how much.
+    Source: chapter 4.
+    """
+    state = {"num_heads": num_heads, "order": order, "feature": feature, "amount": amount}
+    generator = torch.Generator().manual_seed(0)
+    X = torch.randn(3, 8, generator=generator)
+    W_q, W_k, W_v = torch.randn(3, 8, 8, generator=generator) * 0.5
+    words = ["we", "like", "cats"]
+    data = {"words": words, "X": X, "W_q": W_q, "W_k": W_k, "W_v": W_v}
+    rows = torch.stack([W_q, W_k, W_v]).view(3, num_heads, -1, 8)
+    if order == "split":
+        own = torch.eye(num_heads).repeat_interleave(8 // num_heads, dim=1)
+        rows = rows * own[:, None]
+    reads = rows.square().sum((0, 2)).sqrt()  # (heads, features)
+    picture = panels(
+        [reads], ["what a head reads"], [f"head {h}" for h in range(num_heads)]
+    )
+    alt = (
+        "A matrix of heads by features of the input. If one projects first, each head reads all "
+        "features; if one splits first, each reads its own slice only."
+    )
+    return Figure("heads.js", state, picture, alt, as_lists(data))
+
+
+def explore_layers(layer="layer", position=2, feature=0, amount=2.0) -> Figure:
+    """A layer on two sentences of three tokens: one number changes, and which positions notice?
+
+    Args:
+        layer: "ffn", "layer", "batch" or "wrong", the last for steps and features at once.
+        position, feature, amount: which number is changed, and by how much.
+    Source: chapters 5 and 6.
+    """
+    state = {"layer": layer, "position": position, "feature": feature, "amount": amount}
+    generator = torch.Generator().manual_seed(0)
+    X, Y = torch.randn(2, 6, 4, generator=generator)
+    positions = ["a0", "a1", "a2", "b0", "b1", "b2"]
+    data = {
+        "X": X,
+        "Y": Y,
+        "positions": positions,
+        "sentence": [name[0] for name in positions],
+        "W_1": torch.randn(8, 4, generator=generator),
+        "b_1": torch.randn(8, generator=generator),
+        "W_2": torch.randn(4, 8, generator=generator) * 0.5,
+        "b_2": torch.randn(4, generator=generator),
+    }
+    picture = panels([X, layer_norm(X + Y, [4])], ["input X", "output"], positions)
+    alt = (
+        "Six positions of two sentences with four features each, before and after add & norm: "
+        "each row of the output has mean 0 and variance 1."
+    )
+    return Figure("layers.js", state, picture, alt, as_lists(data))
+
+
+def as_lists(data: dict) -> dict:
+    """Tensors as nested lists, which a page can hold."""
+    return {k: v.tolist() if isinstance(v, torch.Tensor) else v for k, v in data.items()}

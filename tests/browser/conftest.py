@@ -1,0 +1,98 @@
+"""The built book in a browser, with the network cut: pytest tests/browser --built _build/html"""
+
+import functools
+import http.server
+import threading
+from pathlib import Path
+
+import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption("--built", type=Path, help="folder of the built pages")
+    parser.addoption(
+        "--screenshots", type=Path, help="folder to keep a picture of each page"
+    )
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="session")
+def built(pytestconfig):
+    folder = pytestconfig.getoption("--built") or Path("_build/html")
+    if not (folder / "index.html").exists():
+        pytest.fail(f"--built ({folder}) must hold the built book: run make book first")
+    return folder.resolve()
+
+
+@pytest.fixture(scope="session")
+def addresses(built):
+    """Scheme -> where the book is."""
+    handler = functools.partial(Quiet, directory=built)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield {"http": f"http://127.0.0.1:{server.server_port}", "file": built.as_uri()}
+    server.shutdown()
+
+
+class Visit:
+    """A page that is open, and what went wrong on it so far."""
+
+    def __init__(self, page, root):
+        self.page, self.problems = page, []
+        page.route("**/*", functools.partial(self.only_the_book, root))
+        page.on("console", lambda m: m.type == "error" and self.problems.append(m.text))
+        page.on("pageerror", lambda error: self.problems.append(f"uncaught: {error}"))
+        page.on("requestfailed", lambda r: self.problems.append(f"failed: {r.url}"))
+        page.on(
+            "response",
+            lambda r: r.status >= 400 and self.problems.append(f"{r.status} {r.url}"),
+        )
+
+    def only_the_book(self, root, route):
+        url = route.request.url
+        if url.startswith((root, "blob:", "data:")):
+            route.continue_()
+        else:
+            self.problems.append(f"off the book: {url}")
+            route.abort()
+
+
+@pytest.fixture
+def visit(browser, addresses):
+    """visit(scheme, page, width=..., dark=...) opens a page of the book."""
+    contexts = []
+
+    def open_page(scheme, name, width=1280, dark=False):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900},
+            color_scheme="dark" if dark else "light",
+        )
+        contexts.append(context)
+        opened = Visit(context.new_page(), addresses[scheme])
+        opened.page.goto(f"{addresses[scheme]}/{name}", wait_until="load")
+        # A figure takes the place of its still picture.
+        opened.page.wait_for_function("!document.querySelector('.d2lmini-still')")
+        opened.page.evaluate("window.MathJax?.startup.promise.then(() => null)")
+        return opened
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def pytest_generate_tests(metafunc):
+    """A test that asks for a page_name is run on each page."""
+    if "page_name" in metafunc.fixturenames:
+        folder = metafunc.config.getoption("--built") or Path("_build/html")
+        pages = sorted(
+            path.relative_to(folder).as_posix()
+            for path in folder.rglob("*.html")
+            # Not what only sends the reader on to another page.
+            if "_static" not in path.parts
+            and 'http-equiv="Refresh"' not in path.read_text("utf-8")
+        )
+        metafunc.parametrize("page_name", pages)

@@ -1,0 +1,131 @@
+"""Every page of the built book: quiet, within its screen, accessible, and alive."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+# What the theme itself does wrong, by rule and exact selector; the book may add nothing.
+OF_THE_THEME = {
+    # The title of the book above the contents lies in no landmark.
+    ("region", ".sidebar-primary-items__start > .sidebar-primary-item:nth-child(1)"),
+}
+
+FIGURE = ".d2lmini-figure"
+CONTROLS = "input:enabled, select:enabled, button:enabled, [tabindex='0']"
+
+
+@pytest.mark.parametrize("scheme", ["http", "file"])
+def test_a_page_asks_for_nothing_and_complains_about_nothing(visit, scheme, page_name):
+    opened = visit(scheme, page_name)
+    assert opened.problems == []
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_a_page_is_as_wide_as_the_screen(visit, width, page_name):
+    page = visit("file", page_name, width=width).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_accessible_but_for_the_theme(visit, dark, page_name):
+    page = visit("http", page_name, dark=dark).page
+    found = {
+        (violation["id"], " ".join(node["target"]))
+        for violation in Axe().run(page).response["violations"]
+        for node in violation["nodes"]
+    }
+    assert found - OF_THE_THEME == set()
+
+
+def test_a_picture_of_the_page(visit, page_name, pytestconfig):
+    folder = pytestconfig.getoption("--screenshots")
+    if folder is None:
+        pytest.skip("asked for with --screenshots FOLDER")
+    folder.mkdir(parents=True, exist_ok=True)
+    for width, dark in ((1280, False), (1280, True), (400, False), (400, True)):
+        page = visit("file", page_name, width, dark).page
+        name = page_name.removesuffix(".html").replace("/", "-")
+        theme = "dark" if dark else "light"
+        page.screenshot(path=folder / f"{name}-{width}-{theme}.png", full_page=True)
+        assert (folder / f"{name}-{width}-{theme}.png").stat().st_size > 0
+
+
+def seen(figure, control):
+    """All that a figure shows, but for the control itself."""
+    return figure.evaluate(
+        """(figure, control) => [...figure.querySelectorAll("*")]
+            .filter((e) => e !== control && !e.contains(control) && e.children.length === 0)
+            .map((e) => [e.textContent, e.value, e.getAttribute("style"), e.getAttribute("d"),
+              e.getAttribute("x1"), e.getAttribute("x2"), e.getAttribute("cx"),
+              e.getAttribute("aria-valuenow")].join("|")).join("\\n")""",
+        control.element_handle(),
+    )
+
+
+def by_keyboard(control):
+    """Operate a control as its kind is operated without a pointer."""
+    control.focus()
+    kind = control.evaluate("e => e.tagName === 'INPUT' ? e.type : e.tagName")
+    keyboard = control.page.keyboard
+    if kind == "checkbox":
+        keyboard.press("Space")
+    elif kind == "BUTTON":
+        keyboard.press("Enter")
+    elif kind == "text":
+        keyboard.press("End")
+        keyboard.type(" so")
+    elif kind == "range":
+        at_end = control.evaluate("e => e.value === e.max")
+        keyboard.press("ArrowLeft" if at_end else "ArrowRight")
+    elif kind == "SELECT":
+        at_end = control.evaluate("e => e.selectedIndex === e.options.length - 1")
+        keyboard.press("ArrowUp" if at_end else "ArrowDown")
+    else:  # a matrix or a picture
+        keyboard.press("ArrowRight")
+        if kind == "TD" and control.evaluate("e => document.activeElement === e"):
+            keyboard.press("ArrowDown")  # the matrix has one column
+
+
+def by_mouse(control):
+    """Operate a control with the pointer."""
+    kind = control.evaluate("e => e.tagName === 'INPUT' ? e.type : e.tagName")
+    control.scroll_into_view_if_needed()
+    box = control.bounding_box()
+    mouse = control.page.mouse
+    if kind in ("checkbox", "BUTTON"):
+        control.click()
+    elif kind == "text":
+        control.click()
+        control.page.keyboard.type("x")
+    elif kind == "range":
+        share = control.evaluate("e => (e.value - e.min) / (e.max - e.min)")
+        mouse.click(box["x"] + box["width"] * (0.2 if share > 0.5 else 0.8),
+                    box["y"] + box["height"] / 2)  # fmt: skip
+    elif kind == "SELECT":  # its list is drawn by the system, outside the page
+        other = control.evaluate("e => (e.selectedIndex + 1) % e.options.length")
+        control.select_option(index=other)
+    else:
+        mouse.move(box["x"] + 2, box["y"] + 2)
+        mouse.move(box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.6)
+        mouse.down()
+        mouse.up()
+
+
+@pytest.mark.parametrize("scheme", ["http", "file"])
+@pytest.mark.parametrize("operate", [by_keyboard, by_mouse])
+def test_every_control_of_every_figure_does_something(visit, scheme, operate, page_name):
+    opened = visit(scheme, page_name)
+    figures = opened.page.locator(FIGURE)
+    for f in range(figures.count()):
+        figure = figures.nth(f)
+        number = figure.locator(CONTROLS).count()
+        assert number > 0
+        for c in range(number):
+            opened.page.reload()  # each control is tried from the first state
+            figure.locator(CONTROLS).nth(c).wait_for()
+            control = figure.locator(CONTROLS).nth(c)
+            what = control.evaluate("e => e.outerHTML.slice(0, 120)")
+            name = control.evaluate("e => e.closest('label')?.textContent ?? ''")
+            before = seen(figure, control)
+            operate(control)
+            assert seen(figure, control) != before, f"figure {f}, {name} {what}"
+    assert opened.problems == []

@@ -1,0 +1,60 @@
+"""The figures as the package makes them: one module, first state, still picture."""
+
+import base64
+import inspect
+import re
+
+import pytest
+import torch
+
+from d2lmini import widgets
+
+FIGURES = {
+    name: function
+    for name, function in inspect.getmembers(widgets, inspect.isfunction)
+    if name.startswith("explore_")
+}
+
+each_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
+
+
+@each_figure
+def test_a_module_stands_alone_and_defines_each_name_once(make):
+    text = make()._esm
+    assert "import " not in re.sub(r"//.*", "", text)
+    assert text.count("export ") == 1 and "export default { render };" in text
+    names = re.findall(r"^(?:const|let|function|async function) (\w+)", text, re.M)
+    assert len(names) == len(set(names))
+
+
+def test_what_a_module_imports_comes_before_it_and_once():
+    text = widgets.browser_module("positions.js")
+    assert text.count("function make(") == 1  # both positions.js and lines.js ask for it
+    assert text.index("function make(") < text.index("function lines(")
+    assert text.index("function lines(") < text.index("function render(")
+
+
+@each_figure
+def test_a_still_picture_with_a_text_comes_along(make):
+    figure = make()
+    bundle, _ = figure._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    image = r'alt="[^"]{40,}" src="data:image/svg\+xml;base64,([^"]+)"'
+    (data,) = re.search(image, bundle["text/html"]).groups()
+    assert "<svg" in base64.b64decode(data).decode()
+    assert make().still == figure.still  # the same at every build
+
+
+@each_figure
+def test_figures_on_one_page_share_nothing(make):
+    first, second = make(), make()
+    name = next(iter(first.state))
+    first.state = {**first.state, name: "other"}
+    assert second.state[name] != "other" and make().state[name] != "other"
+
+
+def test_names_and_texts_cannot_leave_the_alternative_text():
+    html = widgets.still(
+        widgets.panels([torch.eye(2)], ["t"]), 'a "quote", <b> and </script>'
+    )
+    assert "&quot;quote&quot;, &lt;b&gt; and &lt;/script&gt;" in html

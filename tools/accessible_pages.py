@@ -1,0 +1,24 @@
+"""A Sphinx extension: repairs of the HTML that readers with a screen reader need.
+
+The tools that write it (docutils, pandas, the bibliography) have these small faults; the tests in
+tests/browser hold the pages to the rules of axe.
+"""
+
+import re
+
+EMPTY_HEADER = re.compile(r"<th\b([^>]*)>(\s*<p>\s*</p>\s*|\s*)</th>")
+
+
+def repair(app, pagename, templatename, context, doctree):
+    """Change the body of a page, shortly before it is written."""
+    body = context.get("body", "")
+    # A header cell without a text heads nothing: the corner of a table is an ordinary cell.
+    body = EMPTY_HEADER.sub(r"<td\1></td>", body)
+    # An entry of a list is a list item; the role that is written has been withdrawn.
+    body = body.replace('role="doc-biblioentry"', 'role="listitem"')
+    context["body"] = body
+
+
+def setup(app):
+    app.connect("html-page-context", repair)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
