@@ -18,6 +18,7 @@ import torch
 import traitlets
 from torch.nn.functional import layer_norm
 
+from d2lmini.data import normalise
 from d2lmini.masks import causal_mask, masked_softmax, padding_mask
 from d2lmini.positions import sinusoidal_table
 
@@ -265,3 +266,178 @@ def explore_layers(layer="layer", position=2, feature=0, amount=2.0) -> Figure:
 def as_lists(data: dict) -> dict:
     """Tensors as nested lists, which a page can hold."""
     return {k: v.tolist() if isinstance(v, torch.Tensor) else v for k, v in data.items()}
+
+
+# What a part of a block is: name in the picture, class, chapter, page, and what it does.
+PARTS = {
+    "embedding": ("embedding + positions", "TokenEmbedding", 7, "07-transformer",
+                  "an id's row of the table, times √d, plus its position"),
+    "attention": ("self-attention", "MultiHeadAttention", 4, "04-attention",
+                  "a weighted mean of what all positions offer"),
+    "self_attention": ("causal self-attention", "MultiHeadAttention", 4, "04-attention",
+                       "a weighted mean of what this and former positions offer"),
+    "cross_attention": ("cross-attention", "MultiHeadAttention", 4, "04-attention",
+                        "a weighted mean of what the encoder's positions offer"),
+    "addnorm": ("add & norm", "AddNorm", 6, "06-add-and-norm",
+                "the part's input is added, and each position is normalised"),
+    "ffn": ("feed-forward", "PositionWiseFFN", 5, "05-feed-forward",
+            "two layers with a ReLU between, at each position alone"),
+    "output": ("output layer", "nn.Linear", 7, "07-transformer",
+               "a score for each word of the target vocabulary"),
+}  # fmt: skip
+
+
+def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, pairs) -> Figure:
+    """The encoder-decoder as a picture; a sentence can be stepped through its blocks.
+
+    Args:
+        state_dict: of a small EncoderDecoder of chapter 7.
+        src_tokens, tgt_tokens: the vocabularies' tokens, by id.
+        num_heads: of the net.
+        pairs: sentences of known tokens, and what the decoder has written so far.
+    Source: chapter 7.
+    """
+    numbers = {name: tensor.detach().float().cpu() for name, tensor in state_dict.items()}
+    layers = 1 + max(int(name.split(".")[3]) for name in numbers if ".blocks." in name)
+    order = {
+        "encoder": ["attention", "addnorm1", "ffn", "addnorm2"],
+        "decoder": ["self_attention", "addnorm1", "cross_attention", "addnorm2", "ffn", "addnorm3"],
+    }  # fmt: skip
+    paths = []
+    for side, parts in order.items():
+        paths.append((side, f"{side}.embedding"))
+        paths += [
+            (side, f"{side}.stack.blocks.{n}.{p}") for n in range(layers) for p in parts
+        ]
+    paths.append(("decoder", "decoder.output"))
+    blocks = []
+    for side, path in paths:
+        part = path.rpartition(".")[2].rstrip("0123456789")
+        name, class_name, chapter, page, does = PARTS[part]
+        blocks.append({
+            "side": side, "part": part.removesuffix("_attention"), "kind": part, "name": name,
+            "class_name": class_name, "chapter": chapter, "page": f"{page}.html", "does": does,
+            "from": "the block before" if part != "embedding" else "the vocabulary",
+            "parameters": sum(
+                t.numel() for key, t in numbers.items() if key.startswith(f"{path}.")
+            ),
+        })  # fmt: skip
+    sentences = []
+    for source, target in pairs:
+        words = [*source.split(), "<eos>"], ["<bos>", *target.split()]
+        ids = [
+            [v.index(w) for w in ws]
+            for ws, v in zip(words, (src_tokens, tgt_tokens), strict=True)
+        ]
+        keys = "source", "target", "source_ids", "target_ids"
+        sentences.append(dict(zip(keys, (*words, *ids), strict=True)))
+    data = {
+        **pack(numbers, num_heads, layers),
+        "blocks": blocks,
+        "sentences": sentences,
+        "tgt_tokens": tgt_tokens,
+    }
+    embeddings = [numbers[f"{side}.embedding.embedding.weight"] for side in order]
+    picture = panels(embeddings, ["source embedding", "target embedding"])
+    alt = "The numbers of the two embeddings, with which encoder and decoder begin: a row a word."
+    return Figure(
+        "machine.js", {"sentence": 0, "block": 0}, picture, alt, data, floats(numbers)
+    )
+
+
+def pack(numbers, num_heads, num_layers):
+    """What forward.js needs to find its way in the numbers of a state_dict."""
+    shapes = {name: list(tensor.shape) for name, tensor in numbers.items()}
+    return {"shapes": shapes, "num_heads": num_heads, "num_layers": num_layers}
+
+
+def floats(numbers):
+    """The numbers of a state_dict, one after the other, as float32."""
+    return b"".join(t.numpy().astype("<f4").tobytes() for t in numbers.values())
+
+
+def explore_training(losses, checkpoints, pairs) -> Figure:
+    """A training run, epoch by epoch: loss, translations, cross-attention.
+
+    Args:
+        losses: of every epoch, in nats.
+        checkpoints: epoch -> for each pair, what predict_seq2seq returned after that epoch.
+        pairs: sentences and their translations.
+    Source: chapter 8.
+    """
+    sentences = [
+        {
+            "english": english,
+            "french": normalise(french),
+            "tokens": [*normalise(english).split(), "<eos>"],
+        }
+        for english, french in pairs
+    ]
+    shown = []
+    for epoch, outputs in checkpoints.items():
+        entries = []
+        for sentence, (text, weights) in zip(sentences, outputs, strict=True):
+            cross = weights.cross[..., : len(sentence["tokens"])].flatten(0, 1).cpu()
+            reads = ["<bos>", *text.split()][: cross.shape[1]]
+            rounded = (cross * 1e4).round().div(1e4).tolist()  # a quarter of the digits
+            entries.append({"text": text, "reads": reads, "weights": rounded})
+        shown.append({"epoch": epoch, "outputs": entries})
+    layers, heads = weights.cross.shape[:2]
+    data = {
+        "losses": losses,
+        "checkpoints": shown,
+        "sentences": sentences,
+        "head_names": [f"layer {n}, head {h}" for n in range(layers) for h in range(heads)],
+    }
+    state = {"checkpoint": 0, "sentence": 0, "head": (layers - 1) * heads}
+    picture = matplotlib.figure.Figure(figsize=(4.5, 2.6), layout="constrained")
+    axis = picture.subplots()
+    axis.plot(range(1, len(losses) + 1), losses, color="#0072B2")
+    axis.set(xlabel="epoch", ylabel="loss, nats per token", yscale="log")
+    alt = (
+        f"The loss of a training run over {len(losses)} epochs, which falls from "
+        f"{losses[0]:.1f} to {losses[-1]:.2f} nats per token."
+    )
+    return Figure("replay.js", state, picture, alt, data)
+
+
+def explore_translator(
+    state_dict, src_tokens, tgt_tokens, num_heads, num_steps, examples, cross
+) -> Figure:
+    """A trained encoder-decoder that runs in the browser, with all of its attention.
+
+    Args:
+        state_dict: of an EncoderDecoder of chapter 7.
+        src_tokens, tgt_tokens: the vocabularies' tokens, by id.
+        num_heads: of the net.
+        num_steps: longest source and target, <eos> included.
+        examples: pairs of a sentence and its translation; the first is shown at the start.
+        cross: (layers, heads, queries, keys), cross-attention of the first, for the picture.
+    Source: chapter 9.
+    """
+    numbers = {name: tensor.detach().float().cpu() for name, tensor in state_dict.items()}
+    num_layers = len(cross)
+    data = {
+        **pack(numbers, num_heads, num_layers),
+        "src_tokens": src_tokens,
+        "tgt_tokens": tgt_tokens,
+        "num_steps": num_steps,
+        "examples": [list(pair) for pair in examples],
+    }
+    state = {
+        "text": examples[0][0],
+        "kind": "cross",
+        "layer": num_layers - 1,
+        "head": 0,
+        "step": 0,
+        "view": "weights",
+        "beam": 1,
+        "off": [],
+    }
+    names = [f"head {h}" for h in range(num_heads)]
+    picture = panels(cross[-1].cpu(), names)
+    alt = (
+        f"Cross-attention of the last layer's {num_heads} heads while the net translates "
+        f"'{examples[0][0]}': a row for each word written, a column for each word read."
+    )
+    return Figure("translator.js", state, picture, alt, data, floats(numbers))

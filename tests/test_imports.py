@@ -21,7 +21,7 @@ ALLOWED = {
     "training": set(),
     "translation": {"data", "masks"},
     "plots": set(),
-    "widgets": {"masks", "positions"},
+    "widgets": {"data", "masks", "positions"},
     "bugs": {"masks", "positions", "attention", "layers", "transformer"},
     "grading": set(),  # it finds the exercises by name
     "check": {"grading", "masks"},

@@ -83,9 +83,9 @@ export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, 
     K: split(linear(X, P[`${name}.W_k.weight`])), // (heads, steps, head size)
     V: split(linear(X, P[`${name}.W_v.weight`])),
   });
-  const multiHead = (name, X, { K, V }, isOff) => {
+  const multiHead = (name, X, { K, V }, isOff, allowed) => {
     const Q = split(linear(X, P[`${name}.W_q.weight`]));
-    const heads = Q.map((q, h) => attend(q, K[h], V[h]));
+    const heads = Q.map((q, h) => attend(q, K[h], V[h], allowed));
     const joined = X.map((_, i) =>
       heads.flatMap(({ output }, h) => (isOff(h) ? output[i].map(() => 0) : output[i])));
     return { heads, output: linear(joined, P[`${name}.W_o.weight`]) };
@@ -105,31 +105,41 @@ export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, 
         (v, k) => v * Math.sqrt(numHiddens) + position[k]);
     });
 
+  // Add & norm of X and what a part Y of a block has made of it; trace notes input and output.
+  const close = (name, X, Y, trace) => {
+    const Z = addNorm(name, X, Y);
+    trace.push({ X, Y }, { X: Y, Y: Z });
+    return Z;
+  };
+  const begin = (side, ids, start, trace) => {
+    const X = embed(side, ids, start);
+    trace.push({ X: ids.map((id) => [id]), Y: X });
+    return X;
+  };
+
   // Ids to the memory, what it is for each decoder layer, and the attention of each layer.
-  function encode(ids, off = new Set()) {
+  function encode(ids, off = new Set(), trace = []) {
     const attention = [];
-    let X = embed("encoder", ids);
+    let X = begin("encoder", ids, 0, trace);
     for (let l = 0; l < numLayers; l++) {
       const name = `encoder.stack.blocks.${l}`;
       const { heads, output } = multiHead(`${name}.attention`, X,
         project(`${name}.attention`, X), (h) => off.has(`encoder.${l}.${h}`));
       attention.push(heads);
-      X = addNorm(`${name}.addnorm1`, X, output);
-      X = addNorm(`${name}.addnorm2`, X, ffn(`${name}.ffn`, X));
+      X = close(`${name}.addnorm1`, X, output, trace);
+      X = close(`${name}.addnorm2`, X, ffn(`${name}.ffn`, X), trace);
     }
     const projected = Array.from({ length: numLayers }, (_, l) =>
       project(`decoder.stack.blocks.${l}.cross_attention`, X));
     return { memory: X, projected, attention, off };
   }
 
-  // One more target token. past: what former steps returned, or null at the first.
-  // Causal without a mask: the cache holds no later token.
-  function step(id, encoded, past) {
+  // Target ids that follow past, which is what a former call returned; all of them if null.
+  function decode(ids, encoded, past = null, trace = []) {
     const start = past ? past.steps : 0;
-    const caches = [];
-    const self = [];
-    const cross = [];
-    let X = embed("decoder", [id], start);
+    const allowed = (i, j) => j <= start + i; // causal: positions decide
+    const result = { caches: [], self: [], cross: [], steps: start + ids.length };
+    let X = begin("decoder", ids, start, trace);
     for (let l = 0; l < numLayers; l++) {
       const name = `decoder.stack.blocks.${l}`;
       const now = project(`${name}.self_attention`, X);
@@ -138,26 +148,65 @@ export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, 
         ? { K: now.K.map((k, h) => [...before.K[h], ...k]),
             V: now.V.map((v, h) => [...before.V[h], ...v]) }
         : now;
-      caches.push(cache);
       const own = multiHead(`${name}.self_attention`, X, cache,
-        (h) => encoded.off.has(`decoder.${l}.${h}`));
-      self.push(own.heads);
-      X = addNorm(`${name}.addnorm1`, X, own.output);
+        (h) => encoded.off.has(`decoder.${l}.${h}`), allowed);
+      X = close(`${name}.addnorm1`, X, own.output, trace);
       const source = multiHead(`${name}.cross_attention`, X, encoded.projected[l],
         (h) => encoded.off.has(`cross.${l}.${h}`));
-      cross.push(source.heads);
-      X = addNorm(`${name}.addnorm2`, X, source.output);
-      X = addNorm(`${name}.addnorm3`, X, ffn(`${name}.ffn`, X));
+      X = close(`${name}.addnorm2`, X, source.output, trace);
+      X = close(`${name}.addnorm3`, X, ffn(`${name}.ffn`, X), trace);
+      result.caches.push(cache);
+      result.self.push(own.heads);
+      result.cross.push(source.heads);
     }
-    const [logits] = linear(X, P["decoder.output.weight"], P["decoder.output.bias"]);
-    return { logits, self, cross, caches, steps: start + 1 };
+    result.logits = linear(X, P["decoder.output.weight"], P["decoder.output.bias"]);
+    trace.push({ X, Y: result.logits });
+    return result; // logits (steps, vocabulary); self and cross: [layer][head].weights
   }
-
-  // All target ids: what step returned for each.
-  function decode(ids, encoded) {
-    const steps = [];
-    for (const id of ids) steps.push(step(id, encoded, steps.at(-1) ?? null));
-    return steps;
-  }
-  return { encode, step, decode };
+  return { encode, decode, headSize };
 }
+
+const logSoftmax = (logits) => {
+  const largest = Math.max(...logits);
+  const logSum = largest + Math.log(logits.reduce((sum, v) => sum + Math.exp(v - largest), 0));
+  return logits.map((v) => v - logSum);
+};
+
+// The beamSize most probable translations, best first; greedy search if beamSize is 1.
+//
+// Each is { ids, logProb, alternatives }: what could have come at each step, most probable first.
+export function search(net, encoded, { bos, eos, numSteps, beamSize, shown = 5 }) {
+  let growing = [{ ids: [bos], logProb: 0, past: null, alternatives: [] }];
+  const ended = [];
+  while (growing.length && ended.length < beamSize && growing[0].ids.length <= numSteps) {
+    const extended = growing.flatMap((hypothesis) => {
+      const past = net.decode(hypothesis.ids.slice(-1), encoded, hypothesis.past);
+      const logProbs = logSoftmax(past.logits[0]);
+      const ranked = logProbs.map((_, id) => id).sort((a, b) => logProbs[b] - logProbs[a]);
+      const likely = ranked.slice(0, shown).map((id) => ({ id, p: Math.exp(logProbs[id]) }));
+      return ranked.slice(0, beamSize).map((id) => ({
+        ids: [...hypothesis.ids, id], logProb: hypothesis.logProb + logProbs[id], past,
+        alternatives: [...hypothesis.alternatives, likely],
+      }));
+    });
+    extended.sort((a, b) => b.logProb - a.logProb);
+    const best = extended.slice(0, beamSize);
+    ended.push(...best.filter(({ ids }) => ids.at(-1) === eos));
+    growing = best.filter(({ ids }) => ids.at(-1) !== eos);
+  }
+  const perToken = ({ ids, logProb }) => logProb / (ids.length - 1);
+  const byTokens = (a, b) => perToken(b) - perToken(a);
+  return [...ended.sort(byTokens), ...growing.sort(byTokens)].slice(0, beamSize);
+}
+
+// Mean nats per token that the net spends on given target ids, bos first.
+export function lossOf(net, encoded, ids) {
+  const { logits } = net.decode(ids.slice(0, -1), encoded);
+  const losses = logits.map((row, i) => -logSoftmax(row)[ids[i + 1]]);
+  return losses.reduce((sum, loss) => sum + loss, 0) / losses.length;
+}
+
+// As the package's normalise: lower case, one apostrophe, a space around each mark.
+export const normalise = (text) =>
+  text.toLowerCase().replaceAll("’", "'").replace(/[.,!?;:…"«»()]/gu, " $& ").trim()
+    .split(/\s+/u).filter(Boolean).join(" ");

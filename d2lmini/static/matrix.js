@@ -83,7 +83,8 @@ export function show(number, digits = 2) {
 // reached is explained in words by update's explain(i, j), through the function onReach.
 //
 // update({ rows, columns, value, explain, ... }): labels of both axes; value(i, j) a number;
-// top the number that gets the strongest colour; digits of the numbers, null for none.
+// top the number that gets the strongest colour; digits of the numbers, null for none; heading in
+// place of the title.
 export function matrix({ title, rowsAre, columnsAre, onReach }) {
   const name = make("span", { className: "name" }, title);
   const shape = make("span", { className: "shape" });
@@ -101,7 +102,7 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
     cells[cursor[0]]?.[cursor[1]]?.setAttribute("tabindex", "-1");
     cursor = [i, j];
     cells[i][j].setAttribute("tabindex", "0");
-    onReach?.(`${title}[${state.rows[i]}, ${state.columns[j]}] = ${state.explain(i, j)}`, i, j);
+    onReach?.(`${name.textContent}[${state.rows[i]}, ${state.columns[j]}] = ${state.explain(i, j)}`, i, j);
   };
 
   // The table is built anew only if its shape changes: a keystroke changes numbers, not cells.
@@ -140,7 +141,8 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
     cells[i + step[0]]?.[j + step[1]]?.focus();
   });
 
-  const update = ({ rows, columns, value, explain, top, digits = 2 }) => {
+  const update = ({ rows, columns, value, explain, top, digits = 2, heading = title }) => {
+    name.textContent = heading;
     const same = rows.length === cells.length && columns.length === (cells[0]?.length ?? -1);
     state = { rows, columns, explain };
     if (!same) build(rows, columns);

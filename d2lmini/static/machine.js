@@ -1,0 +1,97 @@
+// Chapter 7: the whole encoder-decoder; a sentence steps through its blocks.
+import { choice, controlState, figure, make, matrix, show } from "./matrix.js";
+import { makeNet } from "./forward.js";
+import { draw } from "./lines.js";
+
+const SPAN = 620;
+const ROW = 46;
+
+function render({ model, el }) {
+  const data = model.get("data");
+  const { blocks, sentences } = data;
+  const net = makeNet(data, model.get("weights"));
+  const state = controlState(model, update);
+  const first = state.get();
+  const pair = choice("Sentence", Object.fromEntries(sentences.map((s, i) => [i, s.source.join(" ")])),
+    first.sentence, (i) => state.set({ sentence: Number(i) }));
+  const step = (by) => state.set({
+    block: (state.get().block + by + blocks.length) % blocks.length });
+  const back = make("button", { type: "button" }, "Previous block");
+  const next = make("button", { type: "button" }, "Next block");
+  back.addEventListener("click", () => step(-1));
+  next.addEventListener("click", () => step(1));
+
+  // Encoder on the left, decoder on the right; both from the bottom upwards, as in the preface.
+  const rows = { encoder: 0, decoder: 0 };
+  const places = blocks.map(({ side }) => ({ side, row: rows[side]++ }));
+  const height = Math.max(...Object.values(rows)) * ROW + 10;
+  const middle = { encoder: SPAN * 0.24, decoder: SPAN * 0.76 };
+  const y = ({ row }) => height - (row + 1) * ROW;
+  const boxes = blocks.map((block, n) => {
+    const place = places[n];
+    const box = draw("g", { role: "button", tabindex: 0, class: `block ${block.kind}`,
+      "aria-label": `${block.side}: ${block.name}` },
+    draw("rect", { x: middle[place.side] - 125, y: y(place), width: 250, height: ROW - 14, rx: 5 }),
+    draw("text", { x: middle[place.side], y: y(place) + 20, "text-anchor": "middle" }, block.name));
+    const choose = () => state.set({ block: n });
+    box.addEventListener("click", choose);
+    box.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      choose();
+    });
+    return box;
+  });
+  const arrows = blocks.flatMap((_, n) => (places[n].row === 0 ? [] : [draw("line", {
+    class: "arrow", x1: middle[places[n].side], x2: middle[places[n].side],
+    y1: y(places[n]) + ROW, y2: y(places[n]) + ROW - 14 })]));
+  const top = blocks.map((b) => b.side).lastIndexOf("encoder");
+  const cross = blocks.flatMap((block, n) => (block.part !== "cross" ? [] : [draw("polyline", {
+    class: "arrow", points: [[middle.encoder + 125, y(places[top]) + 16], [SPAN / 2, y(places[top]) + 16],
+      [SPAN / 2, y(places[n]) + 16], [middle.decoder - 125, y(places[n]) + 16]].join(" ") })]));
+  const picture = draw("svg", { viewBox: `0 0 ${SPAN} ${height}`, class: "machine" },
+    ...arrows, ...cross, ...boxes);
+
+  const about = make("p");
+  const onReach = (text) => frame.explain(text);
+  const [input, output] = ["input", "output"].map((title) =>
+    matrix({ title, rowsAre: "positions", columnsAre: "features", onReach }));
+  const frame = figure(model, el, {
+    title: "The machine",
+    controls: [pair.element, back, next],
+    parts: [make("div", { className: "wide scrolls" }, picture),
+      make("div", { className: "wide" }, about), input.element, output.element],
+    help: "Choose a block, or step from one to the next.",
+  });
+
+  function update({ sentence, block: n }) {
+    const { source, target, source_ids: sourceIds, target_ids: targetIds } = sentences[sentence];
+    const trace = [];
+    net.decode(targetIds, net.encode(sourceIds, undefined, trace), null, trace);
+    const block = blocks[n];
+    const tokens = block.side === "encoder" ? source : target;
+    const { X, Y } = trace[n];
+    const columns = (matrix) => matrix[0].map((_, k) => k);
+    const idOnly = X[0].length === 1;
+    input.update({ heading: idOnly ? "input: ids" : "input", rows: tokens, columns: columns(X),
+      top: idOnly ? 1000 : 3, digits: idOnly ? 0 : 1, value: (i, k) => X[i][k],
+      explain: (i, k) => `${show(X[i][k], idOnly ? 0 : 3)}, from ${block.from}` });
+    output.update({ rows: tokens, columns: block.part === "output" ? data.tgt_tokens : columns(Y),
+      top: 3, digits: 1, value: (i, k) => Y[i][k],
+      explain: (i, k) => `${show(Y[i][k], 3)}: ${block.does}` });
+    output.element.classList.toggle("wide", Y[0].length > 16);
+    const shape = (matrix) => `(${matrix.length}, ${matrix[0].length})`;
+    // In a notebook there are no pages to go to.
+    const chapter = location.pathname.endsWith(".html")
+      ? make("a", { href: block.page }, `chapter ${block.chapter}`) : `chapter ${block.chapter}`;
+    about.replaceChildren(make("b", {}, `${block.side}: ${block.name}. `), `${block.does}. `,
+      `Shape ${shape(X)} to ${shape(Y)}, ${block.parameters.toLocaleString("en")} parameters; `,
+      make("code", {}, block.class_name), ", ", chapter, ".");
+    boxes.forEach((box, i) => box.setAttribute("aria-pressed", String(i === n)));
+    pair.set(sentence);
+    frame.note(`Block ${n + 1} of ${blocks.length}, in the order in which they are computed.`);
+  }
+  update(first);
+}
+
+export default { render };

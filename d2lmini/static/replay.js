@@ -1,0 +1,61 @@
+// Chapter 8: the training run that the page made, epoch by epoch.
+import { choice, controlState, figure, make, matrix, show, slider } from "./matrix.js";
+import { lines } from "./lines.js";
+
+function render({ model, el }) {
+  const { losses, checkpoints, sentences, head_names: heads } = model.get("data");
+  const state = controlState(model, update);
+  const first = state.get();
+  const at = slider("Epoch", { min: 0, max: checkpoints.length - 1, value: first.checkpoint,
+    format: (i) => String(checkpoints[i].epoch) }, (i) => state.set({ checkpoint: i }));
+  const which = choice("Sentence", Object.fromEntries(sentences.map((s, i) => [i, s.english])),
+    first.sentence, (i) => state.set({ sentence: Number(i) }));
+  const head = choice("Cross-attention", Object.fromEntries(heads.map((name, i) => [i, name])),
+    first.head, (i) => state.set({ head: Number(i) }));
+  // A logarithmic axis: the numbers of the last epochs differ as much as those of the first.
+  const curve = lines({ title: "Loss, as its logarithm to base 10", xIs: "epoch",
+    onReach: (epoch) => {
+      const distance = (i) => Math.abs(checkpoints[i].epoch - (epoch + 1));
+      const [nearest] = checkpoints.map((_, i) => i).sort((a, b) => distance(a) - distance(b));
+      state.set({ checkpoint: nearest });
+    } });
+  const table = make("tbody");
+  const translations = make("table", { className: "translations" },
+    make("thead", {}, make("tr", {}, ...["English", "French, by the net", "right?"].map((name) =>
+      make("th", { scope: "col" }, name)))), table);
+  const map = matrix({ title: "weights", rowsAre: "French so far", columnsAre: "English",
+    onReach: (text) => frame.explain(text) });
+  const frame = figure(model, el, {
+    title: "The training run of this page, replayed",
+    controls: [at, which, head].map((c) => c.element),
+    parts: [curve.element, make("div", { className: "scrolls" }, translations),
+      map.element],
+    help: "Move through the epochs: what is learned first, and what last?",
+  });
+
+  function update({ checkpoint, sentence, head: h }) {
+    const { epoch, outputs } = checkpoints[checkpoint];
+    const logs = losses.map((loss) => Math.log10(loss));
+    curve.update({ x: losses.map((_, i) => i + 1), series: { "log loss": logs }, at: epoch - 1,
+      low: Math.floor(Math.min(...logs)), high: Math.ceil(Math.max(...logs)) });
+    table.replaceChildren(...sentences.map((s, i) => {
+      const { text } = outputs[i];
+      return make("tr", { className: i === sentence ? "chosen" : "" }, make("td", {}, s.english),
+        make("td", {}, text || "(nothing)"), make("td", {}, text === s.french ? "yes" : "no"));
+    }));
+    const { reads, weights } = outputs[sentence];
+    map.update({ heading: `weights, ${heads[h]}`, rows: reads, columns: sentences[sentence].tokens,
+      top: 1, value: (i, j) => weights[h][i][j],
+      explain: (i, j) => `${show(weights[h][i][j], 3)} after epoch ${epoch}, while the net writes `
+        + `what follows “${reads[i]}”` });
+    frame.note(`After epoch ${epoch}: loss ${show(losses[epoch - 1], 3)} nats a token, ${
+      sentences.filter((s, i) => outputs[i].text === s.french).length} of ${sentences.length} `
+      + "translations as in the reference.");
+    at.set(checkpoint);
+    which.set(sentence);
+    head.set(h);
+  }
+  update(first);
+}
+
+export default { render };

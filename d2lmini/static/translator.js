@@ -1,0 +1,176 @@
+// Chapter 9: the trained translator, with all of its attention, from one forward pass.
+import { checkbox, choice, controlState, figure, make, matrix, show, textField } from "./matrix.js";
+import { lossOf, makeNet, normalise, search } from "./forward.js";
+import { thumbnail } from "./thumbnail.js";
+
+const KINDS = {
+  encoder: "encoder self-attention",
+  decoder: "decoder self-attention",
+  cross: "cross-attention",
+};
+const VIEWS = { raw: "raw scores", masked: "masked scores", weights: "weights" };
+
+function render({ model, el }) {
+  const data = model.get("data");
+  const { src_tokens: srcTokens, tgt_tokens: tgtTokens, examples, num_steps: numSteps } = data;
+  const { num_heads: numHeads, num_layers: numLayers } = data;
+  const [unk, bos, eos] = ["<unk>", "<bos>", "<eos>"].map((token) => tgtTokens.indexOf(token));
+  const srcIds = new Map(srcTokens.map((token, id) => [token, id]));
+  const tgtIds = new Map(tgtTokens.map((token, id) => [token, id]));
+  const net = makeNet(data, model.get("weights"));
+  const state = controlState(model, update);
+  const first = state.get();
+
+  const text = textField("English", first.text, (value) => state.set({ text: value, step: 0 }));
+  const example = choice("Example", { "": "…", ...Object.fromEntries(examples.map(([en]) => [en, en])) },
+    "", (value) => value && state.set({ text: value, step: 0 }));
+  const beam = choice("Search", { 1: "greedy", 2: "beam of 2", 4: "beam of 4" }, first.beam,
+    (value) => state.set({ beam: Number(value) }));
+  const view = choice("Show", VIEWS, first.view, (value) => state.set({ view: value }));
+  const isOn = checkbox("This head is on", true, (on) => {
+    const { off, kind, layer, head } = state.get();
+    const name = `${kind}.${layer}.${head}`;
+    state.set({ off: on ? off.filter((other) => other !== name) : [...off, name] });
+  });
+  const everyHead = make("button", { type: "button" });
+  everyHead.addEventListener("click", () => {
+    const { off } = state.get();
+    state.set({ off: off.length ? [] : names.filter((name) => name.startsWith("cross")) });
+  });
+  const names = Object.keys(KINDS).flatMap((kind) =>
+    Array.from({ length: numLayers * numHeads }, (_, n) =>
+      `${kind}.${Math.floor(n / numHeads)}.${n % numHeads}`));
+  const thumbnails = names.map((name) => {
+    const [kind, layer, head] = name.split(".");
+    return thumbnail(`${KINDS[kind]}, layer ${layer}, head ${head}`, () =>
+      state.set({ kind, layer: Number(layer), head: Number(head) }));
+  });
+  const source = make("p", { className: "tokens" });
+  const output = make("p", { className: "tokens" });
+  const verdict = make("p");
+  const others = make("ol", { className: "hypotheses" });
+  const alternatives = matrix({ title: "next word", rowsAre: "step", columnsAre: "alternatives",
+    onReach: (said) => frame.explain(said) });
+  const map = matrix({ title: "attention", rowsAre: "queries", columnsAre: "keys",
+    onReach: (said) => frame.explain(said) });
+  const groups = Object.entries(KINDS).map(([kind, label]) =>
+    make("div", { className: "group" }, make("p", { className: "caption" }, `${label}: a row is a layer`),
+      make("div", { className: "thumbnails", style: `--columns: ${numHeads}` },
+        ...thumbnails.filter((_, n) => names[n].startsWith(kind)).map((t) => t.element))));
+  const frame = figure(model, el, {
+    title: "The translator of this page",
+    controls: [text.element, example.element, beam.element],
+    parts: [
+      make("div", { className: "wide" }, source, output, verdict, others),
+      alternatives.element,
+      make("div", { className: "wide groups" }, ...groups),
+      make("div", { className: "stack" },
+        make("div", { className: "controls" }, view.element, isOn.element, everyHead), map.element),
+    ],
+    help: "Choose a French word to see what else could have come; choose a small map to see it whole.",
+  });
+
+  // What was read, and what had to be left out of it.
+  function read(typed) {
+    const all = normalise(typed.slice(0, 2000).replace(/[\p{Cc}\p{Cf}]/gu, " ")).split(" ")
+      .filter(Boolean);
+    const tokens = all.slice(0, numSteps - 1);
+    const strangers = tokens.filter((token) => !srcIds.has(token));
+    const notes = [];
+    if (!all.length) notes.push("Type an English sentence.");
+    if (all.length > tokens.length) {
+      notes.push(`The model was trained for ${numSteps - 1} words and marks; the rest is cut.`);
+    }
+    if (strangers.length) {
+      notes.push(`Not in the vocabulary, read as <unk>: ${
+        strangers.map((token) => [...token].slice(0, 20).join("")).join(", ")}.`);
+    }
+    return { tokens, note: notes.join(" ") };
+  }
+
+  function update(now) {
+    const { tokens, note } = read(now.text);
+    frame.note(note);
+    text.set(now.text);
+    if (!tokens.length) return; // the last translation stays
+    const ids = [...tokens.map((token) => srcIds.get(token) ?? unk), srcIds.get("<eos>")];
+    const encoded = net.encode(ids, new Set(now.off));
+    const found = search(net, encoded, { bos, eos, numSteps, beamSize: now.beam });
+    const [best] = found;
+    const decoded = net.decode(best.ids.slice(0, -1), encoded);
+    const written = best.ids.slice(1).map((id) => tgtTokens[id]);
+    const step = Math.min(now.step, written.length - 1);
+
+    const sourceLabels = [...tokens.map((token) => (srcIds.has(token) ? token : "<unk>")), "<eos>"];
+    const targetLabels = best.ids.slice(0, -1).map((id) => tgtTokens[id]);
+    source.replaceChildren("English: ", ...sourceLabels.flatMap((label) => [
+      make("span", { className: label === "<unk>" ? "token unknown" : "token" }, label), " "]));
+    output.replaceChildren("French: ", ...written.flatMap((token, t) => {
+      const button = make("button", { type: "button", className: "token",
+        "aria-pressed": String(t === step) }, token);
+      button.addEventListener("click", () => {
+        state.set({ step: t });
+        output.querySelectorAll("button")[t].focus();
+      });
+      return [button, " "];
+    }));
+    verdict.textContent = judge(now, ids, encoded, best);
+    others.replaceChildren(...(now.beam > 1 ? found : []).map((hypothesis) =>
+      make("li", {}, `${hypothesis.ids.slice(1).map((id) => tgtTokens[id]).join(" ")}   ${
+        show(hypothesis.logProb / (hypothesis.ids.length - 1), 3)} nats a token`)));
+
+    const likely = best.alternatives[step];
+    alternatives.update({ rows: [`step ${step}`], columns: likely.map(({ id }) => tgtTokens[id]),
+      top: 1, value: (i, j) => likely[j].p, explain: (i, j) =>
+        `the probability of “${tgtTokens[likely[j].id]}” after “${
+          targetLabels.slice(0, step + 1).join(" ")}”: ${show(likely[j].p, 4)}` });
+
+    const labels = { encoder: [sourceLabels, sourceLabels], decoder: [targetLabels, targetLabels],
+      cross: [targetLabels, sourceLabels] };
+    const maps = { encoder: encoded.attention, decoder: decoded.self, cross: decoded.cross };
+    thumbnails.forEach((small, n) => {
+      const [kind, layer, head] = names[n].split(".");
+      small.update(maps[kind][layer][head].weights, {
+        chosen: kind === now.kind && Number(layer) === now.layer && Number(head) === now.head,
+        off: now.off.includes(names[n]), row: kind === "encoder" ? null : step });
+    });
+    const { raw, weights } = maps[now.kind][now.layer][now.head];
+    const [rows, columns] = labels[now.kind];
+    const hidden = (i, j) => now.kind === "decoder" && j > i;
+    const value = {
+      raw: (i, j) => raw[i][j],
+      masked: (i, j) => (hidden(i, j) ? -Infinity : raw[i][j]),
+      weights: (i, j) => weights[i][j],
+    }[now.view];
+    map.update({ heading: `${KINDS[now.kind]}, layer ${now.layer}, head ${now.head}`, rows, columns, value, top: now.view === "weights" ? 1 : 6,
+      explain: (i, j) => {
+        if (hidden(i, j) && now.view !== "raw") return "hidden: a later word; its weight is 0";
+        if (now.view !== "weights") return `${show(raw[i][j], 3)}, query times key over √${
+          net.headSize}`;
+        return `exp(${show(raw[i][j])}) over the sum of the row's = ${show(weights[i][j], 4)}`;
+      } });
+    everyHead.textContent = now.off.length
+      ? "Switch all heads on" : "Switch off all of cross-attention";
+    isOn.set(!now.off.includes(`${now.kind}.${now.layer}.${now.head}`));
+    beam.set(now.beam);
+    view.set(now.view);
+    example.set(examples.some(([en]) => en === now.text) ? now.text : "");
+  }
+
+  // The loss of the reference, if the sentence has one, else of what all heads together write.
+  function judge(now, ids, encoded, best) {
+    const whole = now.off.length ? net.encode(ids) : encoded;
+    const known = examples.find(([en]) => normalise(en) === normalise(now.text));
+    const target = known
+      ? [bos, ...normalise(known[1]).split(" ").map((t) => tgtIds.get(t) ?? unk), eos]
+      : search(net, whole, { bos, eos, numSteps, beamSize: 1 })[0].ids;
+    const words = target.slice(1).map((id) => tgtTokens[id]).join(" ");
+    const loss = show(lossOf(net, encoded, target), 3);
+    const before = now.off.length ? `; with all heads ${show(lossOf(net, whole, target), 3)}` : "";
+    const offs = now.off.length ? ` ${now.off.length} heads are off.` : "";
+    return `${known ? "Reference" : "With all heads on"}: ${words} Loss ${loss} nats a token${before}.${offs}`;
+  }
+  update(first);
+}
+
+export default { render };

@@ -1,0 +1,187 @@
+"""The forward pass in the browser is that of the package: same logits, same attention."""
+
+import base64
+import copy
+import json
+
+import pytest
+import torch
+
+from d2lmini import (
+    EncoderDecoder,
+    TransformerDecoder,
+    TransformerEncoder,
+    beam_search,
+    encode,
+    greedy_search,
+    load_data_nmt,
+    normalise,
+    padding_mask,
+    read_pairs,
+    shift_right,
+    train_seq2seq,
+    widgets,
+)
+
+NUM_HEADS, NUM_LAYERS, NUM_STEPS = 4, 2, 10
+
+
+@pytest.fixture(scope="module")
+def translator():
+    """A translator, trained for a few epochs, and its vocabularies."""
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    data, src_vocab, tgt_vocab = load_data_nmt(64, NUM_STEPS, num_examples=None)
+    sizes = 32, 64, NUM_HEADS, NUM_LAYERS, 0.1
+    net = EncoderDecoder(
+        TransformerEncoder(len(src_vocab), *sizes),
+        TransformerDecoder(len(tgt_vocab), *sizes),
+    )
+    train_seq2seq(net, data, 0.005, 6, tgt_vocab, torch.device("cpu"))
+    return net.eval(), src_vocab, tgt_vocab
+
+
+@pytest.fixture(scope="module")
+def page(browser, translator):
+    """A page in which the module lies as `forward`, and the net as `net`."""
+    net, src_vocab, tgt_vocab = translator
+    figure = widgets.explore_translator(
+        net.state_dict(),
+        src_vocab.idx_to_token,
+        tgt_vocab.idx_to_token,
+        NUM_HEADS,
+        NUM_STEPS,
+        examples=[("go .", "va !")],
+        cross=torch.zeros(NUM_LAYERS, NUM_HEADS, 3, 3),
+    )
+    page = browser.new_page()
+    module = (widgets.STATIC / "forward.js").read_text(encoding="utf-8")
+    names = "makeNet, search, lossOf, normalise, maskedSoftmax, attend, layerNorm, sinusoid"
+    page.add_script_tag(
+        content=module.replace("export ", "") + f"\nconst forward = {{{names}}};"
+    )
+    bytes_ = base64.b64encode(figure.weights).decode()
+    page.evaluate(
+        """([data, text]) => {
+            const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+            window.net = forward.makeNet(data, new DataView(bytes.buffer));
+        }""",
+        [figure.data, bytes_],
+    )
+    yield page
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    pairs = read_pairs("eng-fra-mini", split="test")[:200]
+    assert len(pairs) == 200
+    return pairs
+
+
+def in_browser(page, program, argument):
+    return json.loads(page.evaluate(f"(x) => JSON.stringify(({program})(x))", argument))
+
+
+def test_logits_and_every_attention_matrix_agree(page, translator, sentences):
+    net, src_vocab, tgt_vocab = translator
+    net = copy.deepcopy(
+        net
+    ).double()  # float32 itself errs by up to 1e-5 where logits are 10
+    worst = {"logits": 0.0, "encoder": 0.0, "decoder": 0.0, "cross": 0.0}
+    for english, french in sentences:
+        src, src_lens = encode([normalise(english)], src_vocab, NUM_STEPS)
+        tgt, tgt_lens = encode([normalise(french)], tgt_vocab, NUM_STEPS)
+        n, m = src_lens.item(), tgt_lens.item()
+        read = shift_right(tgt, tgt_vocab.bos)
+        with torch.no_grad():
+            logits = net(src, read, src_lens)[0, :m]
+        self_weights, cross = net.decoder.attention_weights
+        due = {  # (layers, heads, queries, keys), without padding
+            "logits": logits,
+            "encoder": net.encoder.attention_weights[:, 0, :, :n, :n],
+            "decoder": self_weights[:, 0, :, :m, :m],
+            "cross": cross[:, 0, :, :m, :n],
+        }
+        got = in_browser(
+            page,
+            """([src, tgt]) => {
+                const encoded = net.encode(src), decoded = net.decode(tgt, encoded);
+                const weights = (layers) => layers.map((heads) => heads.map((h) => h.weights));
+                return { logits: decoded.logits, encoder: weights(encoded.attention),
+                    decoder: weights(decoded.self), cross: weights(decoded.cross) };
+            }""",
+            [src[0, :n].tolist(), read[0, :m].tolist()],
+        )
+        for name, tensor in due.items():
+            deviation = (torch.tensor(got[name]) - tensor).abs().max().item()
+            worst[name] = max(worst[name], deviation)
+    assert max(worst.values()) < 1e-5
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 4])
+def test_searches_agree(page, translator, sentences, beam_size):
+    net, src_vocab, tgt_vocab = translator
+    bos, eos = tgt_vocab.bos, tgt_vocab.eos
+    for english, _ in sentences[::5]:
+        src, lens = encode([normalise(english)], src_vocab, NUM_STEPS)
+        if beam_size == 1:
+            due = [greedy_search(net, src, lens, bos, eos, NUM_STEPS)]
+        else:
+            due = beam_search(net, src, lens, bos, eos, NUM_STEPS, beam_size)
+        got = in_browser(
+            page,
+            """([src, bos, eos, numSteps, beamSize]) =>
+                forward.search(net, net.encode(src), { bos, eos, numSteps, beamSize })
+                    .map(({ ids, logProb }) => ({ ids, logProb }))""",
+            [src[0, : lens.item()].tolist(), bos, eos, NUM_STEPS, beam_size],
+        )
+        assert [h["ids"] for h in got] == [h.tokens for h in due]
+        for ours, theirs in zip(got, due, strict=True):
+            assert ours["logProb"] == pytest.approx(theirs.log_prob, abs=1e-4)
+
+
+def test_a_head_that_is_off_adds_nothing(page, translator, sentences):
+    """Off means that its columns of W_o count as zero, as in chapter 9."""
+    net, src_vocab, tgt_vocab = translator
+    weight = net.decoder.stack.blocks[1].cross_attention.W_o.weight
+    kept = weight.detach().clone()
+    src, lens = encode([normalise(sentences[0][0])], src_vocab, NUM_STEPS)
+    tgt = torch.tensor([[tgt_vocab.bos, 5, 6]])
+    with torch.no_grad():
+        weight[:, 8:16] = 0
+        due = net(src, tgt, lens)[0]
+        weight.copy_(kept)
+    got = in_browser(
+        page,
+        "([s, t]) => net.decode(t, net.encode(s, new Set(['cross.1.1']))).logits",
+        [src[0, : lens.item()].tolist(), tgt[0].tolist()],
+    )
+    torch.testing.assert_close(torch.tensor(got), due, atol=1e-5, rtol=0)
+
+
+def test_a_loss_is_in_nats_per_token(page, translator, sentences):
+    net, src_vocab, tgt_vocab = translator
+    english, french = map(normalise, sentences[1])
+    src, lens = encode([english], src_vocab, NUM_STEPS)
+    ids = [tgt_vocab.bos, *tgt_vocab[french.split()], tgt_vocab.eos]
+    with torch.no_grad():
+        memory_mask = padding_mask(lens, NUM_STEPS)
+        logits, _ = net.decoder(
+            torch.tensor([ids[:-1]]), net.encoder(src, lens), memory_mask
+        )
+    due = torch.nn.functional.cross_entropy(logits[0], torch.tensor(ids[1:])).item()
+    got = in_browser(
+        page,
+        "([s, ids]) => forward.lossOf(net, net.encode(s), ids)",
+        [src[0, : lens.item()].tolist(), ids],
+    )
+    assert got == pytest.approx(due, abs=1e-5)
+
+
+def test_sentences_are_normalised_alike(page, sentences):
+    odd = ["He’s calm!", "  Go.\u202f", "Qui ?", "", "« Oui » (non); A:B…", "don't"]
+    for text in [*odd, *(s for pair in sentences for s in pair)]:
+        assert in_browser(page, "(text) => forward.normalise(text)", text) == normalise(
+            text
+        )
