@@ -65,6 +65,16 @@ def _no_mask(scores, mask):
     return torch.softmax(scores, dim=-1)
 
 
+def _mask_after(scores, mask):
+    return torch.softmax(scores, dim=-1) * mask
+
+
+def _tanh_after(queries, keys, values, W_q, W_k, w_v, mask):
+    scores = (queries @ W_q.T @ w_v).unsqueeze(-1) + (keys @ W_k.T @ w_v).unsqueeze(-2)
+    weights = masked_softmax(torch.tanh(scores), mask)
+    return weights @ values, weights
+
+
 def _swapped(scores, mask):
     return masked_softmax(scores, ~mask)
 
@@ -95,18 +105,22 @@ def _matrices(num_hiddens, head_size):
 _BOTH = torch.tensor([[True, True]])
 _LENS = padding_mask(torch.tensor([4, 2]), 4)
 
+_WHY_ROOT = 'see "Why the square root" in chapter 4'
+_NO_ROOT = f"no division by the square root of the head size; {_WHY_ROOT}"
+_WHOLE_SIZE = f"a division by the head size instead of its square root; {_WHY_ROOT}"
+_VIEWED = (
+    "a view without the transpose, which mixes tokens; "
+    'see "Cutting without mixing" in chapter 4'
+)
+
 EXERCISES = [
     Exercise(
         "attention-1",
         weight_of_the_match,
-        [(1, 2), (4, 3), (64, 10), (64, 1000), (256, 10**6)],
+        [(1, 2), (4, 3), (64, 10), (64, 1000), (256, 10**4)],
         {
-            "no division by the square root of the head size; see chapter 4": (
-                lambda d_k, n: 1 / (1 + (n - 1) * math.exp(-d_k))
-            ),
-            "a division by the head size instead of its square root; see chapter 4": (
-                lambda d_k, n: math.e / (math.e + n - 1)
-            ),
+            _NO_ROOT: (lambda d_k, n: 1 / (1 + (n - 1) * math.exp(-d_k))),
+            _WHOLE_SIZE: (lambda d_k, n: math.e / (math.e + n - 1)),
             "a softmax in which a score of 0 gets no weight (exp(0) is 1)": lambda d_k, n: (
                 1.0
             ),
@@ -127,6 +141,17 @@ EXERCISES = [
         {
             "a separate small matrix for each head in split-then-project (they share one)": (
                 lambda d, h: (4 * d**2, 3 * h * (d // h) ** 2 + d**2)
+            ),
+            "a first count divided by the heads (slices are cut from results of full matrices)": (
+                lambda d, h: (4 * d**2 // h, 3 * (d // h) ** 2 + d**2)
+            ),
+            "W_q, W_k and W_v of the first divided by the heads (they read and write all)": (
+                lambda d, h: (3 * d**2 // h + d**2, 3 * (d // h) ** 2 + d**2)
+            ),
+            "the two numbers in the wrong order": lambda d, h: count_both(d, h)[::-1],
+            "a count with biases": lambda d, h: (
+                4 * (d**2 + d),
+                3 * ((d // h) ** 2 + d // h) + d**2 + d,
             ),
             "a count without W_o": lambda d, h: (3 * d**2, 3 * (d // h) ** 2),
             "slices of W_o in split-then-project (it comes after the heads are merged)": (
@@ -151,9 +176,7 @@ EXERCISES = [
             (_random(1, 1, 4, 2),),
         ],
         {
-            "a view without the transpose, which mixes tokens; see chapter 4": (
-                lambda H: H.reshape(H.shape[0], H.shape[2], -1)
-            ),
+            _VIEWED: (lambda H: H.reshape(H.shape[0], H.shape[2], -1)),
             "features of the heads in turns instead of head after head": (
                 lambda H: H.permute(0, 2, 3, 1).flatten(2)
             ),
@@ -178,17 +201,21 @@ EXERCISES = [
             (*_inputs(2, 3, 2, 4, 16), _LENS),
         ],
         {
-            "no division by the square root of the head size; see chapter 4": bugs.unscaled,
-            "a division by the head size instead of its square root; see chapter 4": (
-                _divided(lambda queries, keys: queries.shape[-1])
-            ),
+            _NO_ROOT: bugs.unscaled,
+            _WHOLE_SIZE: (_divided(lambda queries, keys: queries.shape[-1])),
             "a division by the square root of the number of keys": (
                 _divided(lambda queries, keys: math.sqrt(keys.shape[-2]))
             ),
-            "softmax over the wrong axis; see chapter 4": (
+            'softmax over the wrong axis; see "Three tokens, two features" in chapter 4': (
                 _divided(_root, bugs.softmax_over_queries)
             ),
             "attention that ignores the mask; see chapter 2": _divided(_root, _no_mask),
+            "a mask applied after the softmax: the weights no longer sum to 1; see chapter 2": (
+                _divided(_root, _mask_after)
+            ),
+            "weights and output in the wrong order": lambda *inputs: (
+                scaled_dot_product_attention(*inputs)[::-1]
+            ),
             "a mask with its meaning swapped; see chapter 2": bugs.swapped_mask,
         },
         (
@@ -210,13 +237,17 @@ EXERCISES = [
             "a sum without tanh: the query adds the same to all scores, and cancels": (
                 _additive(lambda Q, K: Q + K)
             ),
+            "a division by a root, which additive attention does not have": (
+                _additive(lambda Q, K: _tanh_of_sum(Q, K) / math.sqrt(Q.shape[-1]))
+            ),
+            "tanh after w_v instead of before it": _tanh_after,
             "a product of query and key instead of their sum": (
                 _additive(lambda Q, K: torch.tanh(Q * K))
             ),
             "tanh of query and key apart, before the sum: the query cancels again": (
                 _additive(lambda Q, K: torch.tanh(Q) + torch.tanh(K))
             ),
-            "softmax over the wrong axis; see chapter 4": (
+            'softmax over the wrong axis; see "Three tokens, two features" in chapter 4': (
                 _additive(_tanh_of_sum, bugs.softmax_over_queries)
             ),
             "attention that ignores the mask; see chapter 2": _additive(
