@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The nets are small: more threads than one only wait for each other when the machine is busy.
 export OMP_NUM_THREADS ?= 1
-CODE := requirements.txt $(wildcard results/*.json) $(shell find d2lmini -name '*.py' -o -name '*.tsv')
+CODE := requirements.txt $(wildcard results/*.json) $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -path '*/static/*')
 
 .PHONY: book serve test bench clean
 
@@ -41,8 +41,8 @@ $(VENV)/installed: requirements.txt pyproject.toml
 	touch $@
 
 # Jupyter Book executes a notebook again when the notebook changes. The outputs depend on the
-# package and the ledger too, so a change there throws the kept outputs away.
+# package and the ledger too, so a change there throws the kept outputs and pages away.
 _build/code-unchanged: $(CODE)
-	rm -rf _build/.jupyter_cache
+	rm -rf _build/.jupyter_cache _build/.doctrees
 	mkdir -p _build
 	touch $@

@@ -82,7 +82,8 @@ class Figure(anywidget.AnyWidget):
 def still(picture, alt: str) -> str:
     """A matplotlib figure as HTML that needs nothing else."""
     file = io.BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "d2lmini"}):  # else names in it are random
+    # Without a salt the names in it are random; letters as letters, not as outlines, are small.
+    with matplotlib.rc_context({"svg.hashsalt": "d2lmini", "svg.fonttype": "none"}):
         picture.savefig(file, format="svg", metadata={"Date": None})
     data = base64.b64encode(file.getvalue()).decode()
     image = f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{data}">'
@@ -379,7 +380,9 @@ def explore_training(losses, checkpoints, pairs) -> Figure:
         for sentence, (text, weights) in zip(sentences, outputs, strict=True):
             cross = weights.cross[..., : len(sentence["tokens"])].flatten(0, 1).cpu()
             reads = ["<bos>", *text.split()][: cross.shape[1]]
-            rounded = (cross * 1e4).round().div(1e4).tolist()  # a quarter of the digits
+            rounded = (
+                cross.double().round(decimals=3).tolist()
+            )  # a page of its own is large
             entries.append({"text": text, "reads": reads, "weights": rounded})
         shown.append({"epoch": epoch, "outputs": entries})
     layers, heads = weights.cross.shape[:2]

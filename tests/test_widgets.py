@@ -18,7 +18,7 @@ def machine():
     torch.manual_seed(0)
     net = tiny_net(len(WORDS), len(WORDS))
     return widgets.explore_machine(
-        net.state_dict(), WORDS, WORDS, 2, [("go", "</script> go")]
+        net.state_dict(), WORDS, WORDS, 2, [("go", "</script> go"), ("go go", "go")]
     )
 
 

@@ -4,6 +4,8 @@ A default build fetches MathJax, and thebe (which would start a kernel on a serv
 Here MathJax comes from the pip package sphinx-mathjax-offline, and thebe goes. The library that
 shows widgets, 3.7 MB from a CDN as well, is replaced in _config.yml by the book's own loader,
 book/_static/figures.js; and a widget's still picture, which MyST-NB would drop, stays beside it.
+
+And the pages are made light: pictures with a palette, no source maps of the theme's scripts.
 """
 
 import shutil
@@ -11,6 +13,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 from docutils import nodes
+from PIL import Image
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 # What a page with formulas loads; the package holds 24 MB, these are 1.7 MB.
@@ -64,8 +67,26 @@ class KeepStillPictures(SphinxPostTransform):
                 )
 
 
+def make_light(app, exception):
+    """Take away what no reader needs."""
+    if exception or app.builder.format != "html":
+        return
+    out = Path(app.outdir)
+    for path in (out / "_static").rglob("*.map"):  # 3 MB, for those who debug the theme
+        path.unlink()
+    for path in (out / "_images").glob("*.png"):
+        picture = Image.open(path)
+        if (
+            picture.mode != "P"
+        ):  # 256 colours are enough for a diagram, and a third of the size
+            picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
+                path, optimize=True
+            )
+
+
 def setup(app):
     app.add_post_transform(KeepStillPictures)
     app.connect("html-page-context", remove_thebe, priority=900)
     app.connect("build-finished", copy_mathjax)
+    app.connect("build-finished", make_light)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
