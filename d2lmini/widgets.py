@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 
 import anywidget
+import ipywidgets
 import matplotlib
 import matplotlib.figure
 import torch
@@ -79,7 +80,7 @@ class Figure(anywidget.AnyWidget):
         return bundle | {"text/html": self.still}, metadata
 
 
-def still(picture, alt: str) -> str:
+def still(picture, alt: str, kind: str = "d2lmini-still") -> str:
     """A matplotlib figure as HTML that needs nothing else."""
     file = io.BytesIO()
     # Without a salt the names in it are random; letters as letters, not as outlines, are small.
@@ -87,7 +88,43 @@ def still(picture, alt: str) -> str:
         picture.savefig(file, format="svg", metadata={"Date": None})
     data = base64.b64encode(file.getvalue()).decode()
     image = f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{data}">'
-    return f'<div class="d2lmini-still">{image}</div>'
+    return f'<div class="{kind}">{image}</div>'
+
+
+class Live(ipywidgets.VBox):
+    """Controls that run PyTorch anew when they are moved; without a kernel, the first picture.
+
+    Args:
+        draw: called with the values of the controls, by name; returns a matplotlib figure.
+        alt: what the pictures show, in words.
+        controls: name -> an ipywidgets control with a description.
+    Source: chapter 4.
+    """
+
+    def __init__(self, draw, alt, **controls):
+        self.draw, self.alt, self.controls = draw, alt, controls
+        self.screen = ipywidgets.HTML()
+        super().__init__([*controls.values(), self.screen])
+        for control in controls.values():
+            control.style.description_width = "initial"
+            if control.has_trait("continuous_update"):
+                control.continuous_update = False  # one training a move, not one a pixel
+            control.observe(self.redraw, "value")
+        self.redraw()
+
+    def redraw(self, change=None):
+        """Compute and show the picture for the present values."""
+        values = {name: control.value for name, control in self.controls.items()}
+        self.screen.value = still(self.draw(**values), self.alt, "d2lmini-first")
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        names = ", ".join(control.description for control in self.controls.values())
+        how = (
+            f"<p>In a running notebook this cell has controls ({html.escape(names)}), and each "
+            "move computes it anew; the preface says how to run one. Above: its first state.</p>"
+        )
+        return bundle | {"text/html": self.screen.value + how}
 
 
 def panels(matrices, titles, rows=None, columns=None):

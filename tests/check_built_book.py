@@ -1,6 +1,7 @@
 """Check the built pages: python tests/check_built_book.py _build/html
 
-Nothing is loaded from the network, every local link and file exists, every picture has a text.
+Nothing is loaded from the network, every local link and file exists, every picture has a text,
+and no page is too heavy.
 """
 
 import re
@@ -84,12 +85,31 @@ def problems(root):
                 yield f"{place}: {url} has no such target"
 
 
+# What a reader loads, in bytes: a page with its pictures, the page of the translator, and
+# what all pages share.
+PAGE, TRANSLATOR_PAGE, SHARED = 600_000, 1_200_000, 6_000_000
+
+
+def too_heavy(root):
+    """One line for each page that is larger than it should be."""
+    for path in sorted((root / "book").glob("*.html")):
+        text = path.read_text(encoding="utf-8")
+        pictures = set(re.findall(r'src="\.\./(_images/[^"]+)"', text))
+        size = path.stat().st_size + sum((root / name).stat().st_size for name in pictures)
+        limit = TRANSLATOR_PAGE if path.stem.startswith("09-") else PAGE
+        if size > limit:
+            yield f"{path.name}: {size:,} bytes with its pictures, more than {limit:,}"
+    shared = sum(p.stat().st_size for p in (root / "_static").rglob("*") if p.is_file())
+    if shared > SHARED:
+        yield f"_static: {shared:,} bytes, more than {SHARED:,}"
+
+
 def main(root):
     """Print what is wrong; exit status 1 if anything is."""
     if not (root / "index.html").exists():
         sys.exit(f"{root} holds no built book")
-    found = list(problems(root.resolve()))
-    print("\n".join(found) or f"{root}: links, files and picture texts are in order")
+    found = [*problems(root.resolve()), *too_heavy(root.resolve())]
+    print("\n".join(found) or f"{root}: links, files, sizes and picture texts are in order")
     sys.exit(bool(found))
 
 

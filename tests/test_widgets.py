@@ -4,6 +4,7 @@ import base64
 import inspect
 import re
 
+import ipywidgets
 import pytest
 import torch
 from conftest import tiny_net
@@ -84,6 +85,24 @@ def test_figures_on_one_page_share_nothing(make):
     name = next(iter(first.state))
     first.state = {**first.state, name: "other"}
     assert second.state[name] != "other" and make().state[name] != "other"
+
+
+def test_a_live_cell_computes_again_and_has_a_first_state():
+    calls = []
+
+    def draw(width, seed):
+        calls.append((width, seed))
+        return widgets.panels([torch.full((1, 1), float(width))], [f"width {width}"])
+
+    width = ipywidgets.IntSlider(3, 1, 9, description="hidden units")
+    seed = ipywidgets.Dropdown(options=[0, 1], description="seed")
+    live = widgets.Live(draw, "a square", width=width, seed=seed)
+    first = live.screen.value
+    assert calls == [(3, 0)] and not width.continuous_update
+    page = live._repr_mimebundle_()["text/html"]
+    assert first in page and "(hidden units, seed)" in page
+    width.value = 5
+    assert calls == [(3, 0), (5, 0)] and live.screen.value != first
 
 
 def test_names_and_texts_cannot_leave_the_alternative_text():

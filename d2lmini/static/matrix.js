@@ -168,6 +168,7 @@ export function figure(model, el, { title, controls, parts, help }) {
   const said = make("p", { className: "explanation", "aria-live": "polite" }, help);
   el.classList.add("d2lmini-figure");
   el.setAttribute("role", "group");
+  el.dataset.lmSuppressShortcuts = "true"; // else JupyterLab takes the arrow keys for itself
   el.setAttribute("aria-label", title);
   el.replaceChildren(
     make("p", { className: "title" }, title),
