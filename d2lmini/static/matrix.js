@@ -168,7 +168,9 @@ export function figure(model, el, { title, controls, parts, help }) {
   const said = make("p", { className: "explanation", "aria-live": "polite" }, help);
   el.classList.add("d2lmini-figure");
   el.setAttribute("role", "group");
-  el.dataset.lmSuppressShortcuts = "true"; // else JupyterLab takes the arrow keys for itself
+  // Else JupyterLab takes the arrow keys for itself; it asks the element that has the focus.
+  el.addEventListener("focusin", ({ target }) =>
+    target.setAttribute("data-lm-suppress-shortcuts", "true"));
   el.setAttribute("aria-label", title);
   el.replaceChildren(
     make("p", { className: "title" }, title),

@@ -61,6 +61,7 @@ def test_a_figure_lives_in_jupyterlab(browser, lab):
     page = browser.new_page(viewport={"width": 1300, "height": 1000})
     page.goto(f"{lab}/lab/tree/figure.ipynb?reset", wait_until="load")
     page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=90_000)
+    page.get_by_text("| Idle").wait_for(timeout=90_000)  # before that a cell is not run
     page.locator(".jp-Notebook .jp-CodeCell .cm-content").first.click()
     page.keyboard.press("Shift+Enter")
     figure = page.locator(".d2lmini-figure")
