@@ -31,6 +31,7 @@ test: $(VENV)/installed
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/pages.py _build/html
 
 clean:
 	rm -rf _build

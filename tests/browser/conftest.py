@@ -46,11 +46,15 @@ class Visit:
         page.route("**/*", functools.partial(self.only_the_book, root))
         page.on("console", lambda m: m.type == "error" and self.problems.append(m.text))
         page.on("pageerror", lambda error: self.problems.append(f"uncaught: {error}"))
-        page.on("requestfailed", lambda r: self.problems.append(f"failed: {r.url}"))
+        page.on("requestfailed", self.failed)
         page.on(
             "response",
             lambda r: r.status >= 400 and self.problems.append(f"{r.status} {r.url}"),
         )
+
+    def failed(self, request):
+        if request.failure != "net::ERR_ABORTED":  # which is our own reload of the page
+            self.problems.append(f"failed: {request.url}")
 
     def only_the_book(self, root, route):
         url = route.request.url
@@ -70,6 +74,7 @@ def visit(browser, addresses):
         context = browser.new_context(
             viewport={"width": width, "height": 900},
             color_scheme="dark" if dark else "light",
+            reduced_motion="reduce",  # colours that change slowly have no contrast on the way
         )
         contexts.append(context)
         opened = Visit(context.new_page(), addresses[scheme])

@@ -1,0 +1,121 @@
+"""Print how fast and how heavy the built pages are: python benchmarks/pages.py _build/html
+
+Needs a Chromium and the built book, which is served from this machine.
+"""
+
+import functools
+import http.server
+import re
+import shutil
+import statistics
+import sys
+import threading
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+# When the first control of the first figure is there, in ms since the page was asked for.
+WATCH = """
+new MutationObserver((_, observer) => {
+    if (!document.querySelector(".d2lmini-figure :is(input, select, [tabindex='0'])")) return;
+    window.firstControl = performance.now();
+    observer.disconnect();
+}).observe(document, { childList: true, subtree: true });
+"""
+READY = "window.firstControl && !document.querySelector('.d2lmini-still')"
+# From a keystroke to the end of the layout, in ms, for each of 40 keystrokes.
+TYPE = """(field) => Array.from({ length: 40 }, (_, i) => {
+    field.value = i % 2 ? "Tom doesn't see her." : "Tom doesn't see him.";
+    const start = performance.now();
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    field.closest(".d2lmini-figure").getBoundingClientRect();
+    return performance.now() - start;
+})"""
+# The same for a slider that goes back and forth.
+SLIDE = """(slider) => Array.from({ length: 40 }, (_, i) => {
+    slider.value = i % 2 ? slider.min : slider.max;
+    const start = performance.now();
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+    slider.closest(".d2lmini-figure").getBoundingClientRect();
+    return performance.now() - start;
+})"""
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+def weight(path):
+    """Bytes of a page and its pictures."""
+    pictures = re.findall(r'src="\.\./(_images/[^"]+)"', path.read_text(encoding="utf-8"))
+    folder = path.parents[1]
+    return path.stat().st_size + sum((folder / p).stat().st_size for p in set(pictures))
+
+
+def row(what, reach, measured):
+    """One line of the table."""
+    print(f"| {what} | {reach} | {measured} |")
+
+
+def main(root):
+    """Measure and print, row by row."""
+    handler = functools.partial(Quiet, directory=root)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    ready, strokes, translations = [], {}, []
+    names = ("chromium", "chromium-browser", "google-chrome")
+    executable = next(filter(None, map(shutil.which, names)))
+    chapters = [
+        path
+        for path in sorted((root / "book").glob("[0-9]*.html"))
+        if "d2lmini-still" in path.read_text(encoding="utf-8")
+    ]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=executable, args=["--no-sandbox"]
+        )
+        for path in chapters:
+            for visit in range(5):  # each with an empty cache
+                page = browser.new_context().new_page()
+                page.add_init_script(WATCH)
+                page.goto(f"http://127.0.0.1:{server.server_port}/book/{path.name}")
+                page.wait_for_function(
+                    "window.firstControl && !document.querySelector('.d2lmini-still')"
+                )
+                ready.append(page.evaluate("window.firstControl"))
+                if visit < 4:
+                    page.context.close()
+            for slider in page.locator(".d2lmini-figure input[type=range]:enabled").all():
+                times = strokes.setdefault(path.stem, [])
+                times += slider.evaluate(SLIDE)
+            for field in page.locator(".d2lmini-figure input[type=text]").all():
+                times = field.evaluate(TYPE)
+                if path.stem.startswith("09-"):
+                    translations += times
+                else:
+                    strokes.setdefault(path.stem, []).extend(times)
+            page.context.close()
+        browser.close()
+    slowest = max(strokes, key=lambda name: statistics.median(strokes[name]))
+    sizes = {path.name: weight(path) for path in (root / "book").glob("*.html")}
+    translator = next(name for name in sizes if name.startswith("09-"))
+    others = {name: size for name, size in sizes.items() if name != translator}
+    largest = max(others, key=others.get)
+    shared = sum(p.stat().st_size for p in (root / "_static").rglob("*") if p.is_file())
+    median = statistics.median
+    row("what", "to reach", "measured here")
+    row("---", "---", "---")
+    found = f"median {median(ready):.0f} ms, slowest {max(ready):.0f} ms of {len(ready)}"
+    row("first control of a page, http, cold", "<= 1 s", found)
+    found = f"median {median(strokes[slowest]):.1f} ms"
+    row(f"one keystroke, slowest page ({slowest})", "<= 16 ms", found)
+    row("one translation, all maps", "<= 30 ms", f"median {median(translations):.1f} ms")
+    kilobytes = others[largest] / 1000
+    row(f"largest page ({largest}) with its pictures", "<= 600 KB", f"{kilobytes:.0f} KB")
+    row("the translator's page", "<= 1.2 MB", f"{sizes[translator] / 1000:.0f} KB")
+    row("what all pages share", "<= 6 MB", f"{shared / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve())
