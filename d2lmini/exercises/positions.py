@@ -32,10 +32,14 @@ def angles(X, start, exponents):
     return steps[:, None] / 10000**exponents
 
 
+def apart(X):
+    """Features 0, 2, 4, ... first, then 1, 3, 5, ..."""
+    return torch.cat([X[..., 0::2], X[..., 1::2]], dim=-1)
+
+
 def halves(X, start):
     """All sines first, then all cosines."""
-    P = encode(torch.zeros_like(X), start)
-    return X + torch.cat([P[..., 0::2], P[..., 1::2]], dim=-1)
+    return X + apart(encode(torch.zeros_like(X), start))
 
 
 def read_position(p):
@@ -67,6 +71,11 @@ def turned(X, frequencies=None, positions=None):
     return torch.stack(pairs, dim=-1).flatten(2)  # (batch, steps, num_hiddens)
 
 
+def side_by_side(X):
+    """The opposite of apart: feature j of each half next to the other."""
+    return torch.stack(X.chunk(2, dim=-1), dim=-1).flatten(-2)
+
+
 def _random(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
@@ -80,6 +89,10 @@ def _unpaired(num_steps, num_hiddens):
     """A table whose cosines have exponents of their own."""
     X = torch.zeros(1, num_steps, num_hiddens)
     return encode_by(X, 0, angles(X, 0, torch.arange(num_hiddens) / num_hiddens))[0]
+
+
+def _rows(*rows):
+    return torch.tensor(rows, dtype=torch.float32)
 
 
 EXERCISES = [
@@ -96,6 +109,9 @@ EXERCISES = [
             ),
             "an exponent that counts columns, so that sine and cosine are no pair; see chapter 3": (
                 lambda c, d: 2 * math.pi * 10000 ** (c / d)
+            ),
+            "the column in place of its pair: 2c / d": lambda c, d: (
+                2 * math.pi * 10000 ** (2 * c / d)
             ),
             "an exponent that counts pairs: j / d instead of 2j / d": lambda c, d: (
                 2 * math.pi * 10000 ** (c // 2 / d)
@@ -127,6 +143,14 @@ EXERCISES = [
                     X, start, angles(X, start, torch.arange(X.shape[-1]) / X.shape[-1])
                 )
             ),
+            "the column in place of its pair: 2c / d": lambda X, start: encode_by(
+                X, start, angles(X, start, 2 * torch.arange(X.shape[-1]) / X.shape[-1])
+            ),
+            "an exponent that counts pairs: j / d instead of 2j / d": lambda X, start: (
+                encode_by(
+                    X, start, angles(X, start, torch.arange(X.shape[-1]) // 2 / X.shape[-1])
+                )
+            ),
             "positions that replace the words": lambda X, start: encode(X, start) - X,
         },
         (
@@ -146,6 +170,9 @@ EXERCISES = [
             "a search for the most unlike row": lambda p: int(
                 (sinusoidal_table(1000, len(p)) @ p).argmin()
             ),
+            "a search for a row that is equal, where noise leaves only similar ones": lambda p: (
+                int((sinusoidal_table(1000, len(p)) == p).all(1).int().argmax())
+            ),
         },
         (
             "One hand is not enough: the fast one comes round again, the slow one hardly moves.",
@@ -161,9 +188,12 @@ EXERCISES = [
             (torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, -1.0]]),),
             (sinusoidal_table(9, 4),),
             (sinusoidal_table(9, 4)[:, 0::2],),
+            (sinusoidal_table(9, 4) * torch.tensor([1.0, 2.0, 1.0, 1.0]),),
             (_unpaired(9, 4),),
             (torch.nn.functional.normalize(_random(9, 4), dim=1),),
-            (torch.arange(4.0)[:, None],),
+            (torch.arange(1.0, 5.0)[:, None],),
+            (_rows([1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0.6, 0.8]),),
+            (_rows([1, 0, 0, 0], [0, 1, 0, 0], [0, 0.6, 0.8, 0], [0, 0, 0, 1]),),
         ],
         {
             "a test that all rows have the same length": lambda table: bool(
@@ -171,6 +201,9 @@ EXERCISES = [
             ),
             "a test that the dot products are symmetric, which they always are": lambda table: (
                 True
+            ),
+            "an exact comparison of floats, which rounding makes unequal": lambda table: (
+                torch.equal((table @ table.T)[1:, 1:], (table @ table.T)[:-1, :-1])
             ),
             "a test of the step from each row to the next, not of longer ones": lambda table: (
                 bool(
@@ -207,6 +240,13 @@ EXERCISES = [
                 X, positions=torch.arange(len(X))[:, None, None]
             ),
             "hands that all turn at the same speed": lambda X: turned(X, frequencies=1.0),
+            "an exponent that counts pairs: j / d instead of 2j / d": lambda X: turned(
+                X, 10000 ** -(torch.arange(X.shape[-1] // 2) / X.shape[-1])
+            ),
+            "pairs half the width apart, j and j + d / 2, not neighbours": lambda X: apart(
+                turned(side_by_side(X))
+            ),
+            "the right pairs put back as all x, then all y": lambda X: apart(turned(X)),
         },
         (
             "Features 2j and 2j + 1 are the x and y of a hand; X[..., 0::2] are all the x.",
