@@ -1,7 +1,7 @@
 """Checks of a block's properties, and of a reader's answers to the exercises.
 
 A property takes a block, called as block(X, mask) with X of shape (batch, steps, ...), and
-returns a Result. Chapters, tests and exercises call the same ones.
+returns a Result. Chapters and tests call them, and exercises are graded with them.
 """
 
 import textwrap

@@ -39,6 +39,7 @@ class Exercise:
             text completes "This behaves like ...".
         hints: three, each nearer to the solution than the one before.
         tolerance: relative and absolute, of numbers.
+        properties: functions of an answer, each of which returns a check.Result that must hold.
     Source: chapter 2.
     """
 
@@ -48,6 +49,7 @@ class Exercise:
     mistakes: dict[str, Callable]
     hints: tuple[str, str, str]
     tolerance: float = 1e-4
+    properties: tuple[Callable, ...] = ()
 
 
 @dataclass
@@ -178,7 +180,9 @@ def grade(found: Exercise, answer: Callable) -> tuple[str, str]:
         return NOT_ATTEMPTED, "Replace the line that raises NotImplementedError."
     except WrongAnswer as error:
         return WRONG, f"{error}"
-    return RIGHT, f"All {len(list(found.cases))} cases agree."
+    number = len(list(found.cases))
+    agree = f"All {number} cases agree." if number > 1 else "The one case agrees."
+    return RIGHT, agree + (" The properties hold." if found.properties else "")
 
 
 def _compare(found, answer):
@@ -192,7 +196,23 @@ def _compare(found, answer):
                 raise WrongAnswer(f"This behaves like {mistake}.")
             # Without arguments it is a prediction, and what was expected is the solution.
             shown = f"\n{_show(answer, case, got, due)}" if case else ""
-            raise WrongAnswer(f"{problem}{shown}")
+            raise WrongAnswer(f"{problem}{shown}\n{_broken(found, answer)}".rstrip())
+    if broken := _broken(found, answer):
+        raise WrongAnswer(f"All cases agree, but a property does not hold.\n{broken}")
+
+
+def _broken(found, answer):
+    """What the first property that does not hold says; empty if all hold."""
+    for holds in found.properties:
+        try:
+            result = holds(answer)
+        except OutOfTime:
+            raise
+        except BaseException as error:
+            return f"A property could not be tried: {type(error).__name__}: {error}"
+        if not result:
+            return str(result)
+    return ""
 
 
 def _call(answer, case):
@@ -217,7 +237,7 @@ def _call(answer, case):
             raise NotAttempted from None
         text = str(error).partition("\n")[0]
         raise WrongAnswer(
-            f"{name} raised {type(error).__name__}: {text}\nIt was called with {_short(case)}."
+            f"{name} raised {type(error).__name__}: {text}\nwith     {_named(answer, case)}"
         ) from None
     if got is None:
         raise WrongAnswer(f"{name} returned None. Is a return statement missing?")
@@ -257,7 +277,8 @@ def _difference(got, due, tolerance):
         got = got.tolist()
     if isinstance(due, tuple | list):
         if not isinstance(got, tuple | list) or len(got) != len(due):
-            return f"Expected {len(due)} values, got {_short(got)}."
+            number = f"{len(due)} value{'s' * (len(due) != 1)} in a list"
+            return f"Expected {number}, got {_short(got)}."
         for i, (g, d) in enumerate(zip(got, due, strict=True), 1):
             if problem := _difference(g, d, tolerance):
                 return f"Value {i} of {len(due)}: {problem}"
@@ -297,13 +318,18 @@ def _tensor_difference(got, due, tolerance):
 
 def _show(answer, case, got, due):
     """The case, what was due and what came, each on a line."""
+    called = _named(answer, case)
+    return f"with     {called}\nexpected {_short(due)}\ngot      {_short(got)}"
+
+
+def _named(answer, case):
+    """The arguments of a case, with the names that the answer gives them."""
     try:
         names = inspect.signature(answer).parameters
         called = [f"{n} = {_short(value)}" for n, value in zip(names, case, strict=True)]
     except ValueError:  # a builtin without a signature, or *args
         called = [_short(value) for value in case]
-    called = ", ".join(called)
-    return f"with     {called}\nexpected {_short(due)}\ngot      {_short(got)}"
+    return ", ".join(called) or "no arguments"
 
 
 def _short(value):

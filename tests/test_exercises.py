@@ -171,7 +171,7 @@ def test_the_smallest_differing_case_is_shown():
 
 
 def test_rounding_is_no_mistake():
-    assert grade(SOFTMAX, lambda s, m: softmax(s, m) + 1e-6)[0] == RIGHT
+    assert grade(SOFTMAX, lambda s, m: softmax(s, m) * (1 + 1e-6))[0] == RIGHT
 
 
 def test_an_answer_that_changes_its_argument_is_told_so():
@@ -323,3 +323,30 @@ def test_a_raise_in_one_answer_leaves_the_other_results(capsys):
     assert "ZeroDivisionError: division by zero" in out
     assert grading.records["masks-3"].verdict == RIGHT
     assert grading.records["masks-2"].verdict == WRONG
+
+
+@each_exercise
+def test_each_property_of_an_exercise_rejects_a_mistake(exercise):
+    for holds in exercise.properties:
+        assert holds(exercise.reference)
+    if exercise.properties:
+        broken = [
+            grading._broken(exercise, mistake) for mistake in exercise.mistakes.values()
+        ]
+        assert any(broken)
+
+
+def test_a_property_finds_what_the_cases_miss():
+    verdict, message = grade(SOFTMAX, lambda s, m: softmax(s, m) + 9e-5 * ~m)
+    assert verdict == WRONG
+    assert "a property does not hold" in message and "rows_sum_to_one" in message
+
+
+def test_a_property_that_cannot_be_tried_is_said():
+    def answer(scores, mask):
+        if scores.shape == (3, 3):  # no case has this shape
+            raise KeyError("oh")
+        return softmax(scores, mask)
+
+    verdict, message = grade(SOFTMAX, answer)
+    assert verdict == WRONG and "A property could not be tried: KeyError: 'oh'" in message

@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 
+from d2lmini import check
 from d2lmini.grading import Exercise
 
 
@@ -196,6 +197,13 @@ EXERCISES = [
             "Mean and variance are means over the last axis; keepdim=True keeps them aligned.",
             "The variance is the mean of the squared deviations: divide by d, not by d - 1.",
             "deviation / torch.sqrt(variance + eps) * weight + bias",
+        ),
+        properties=tuple(
+            lambda answer, holds=holds: holds(
+                lambda X, mask=None: answer(X, torch.ones(8), torch.zeros(8), 1e-5),
+                _draw(2, 4, 8),
+            )
+            for holds in (check.batch_independent, check.permutation_equivariant)
         ),
     ),
     Exercise(

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from d2lmini import bugs
+from d2lmini import bugs, check
 from d2lmini.attention import scaled_dot_product_attention
 from d2lmini.grading import Exercise
 from d2lmini.masks import causal_mask, masked_softmax, padding_mask
@@ -104,6 +104,7 @@ def _matrices(num_hiddens, head_size):
 
 _BOTH = torch.tensor([[True, True]])
 _LENS = padding_mask(torch.tensor([4, 2]), 4)
+_PADDED = _random(2, 4, 8), torch.tensor([4, 2])  # X and its lengths
 
 _WHY_ROOT = 'see "Why the square root" in chapter 4'
 _NO_ROOT = f"no division by the square root of the head size; {_WHY_ROOT}"
@@ -223,6 +224,10 @@ EXERCISES = [
             "The scores: queries @ keys.transpose(-2, -1), divided by the root of the head size.",
             "weights = masked_softmax(scores, mask); return weights @ values, weights.",
         ),
+        properties=(
+            lambda answer: check.padding_invariant(check.as_block(answer), *_PADDED),
+            lambda answer: check.causal(check.as_block(answer), _PADDED[0]),
+        ),
     ),
     Exercise(
         "attention-5",
@@ -261,6 +266,14 @@ EXERCISES = [
             "Project first: Q = queries @ W_q.T, K = keys @ W_k.T. How many sums Q + K are there?",
             "One a pair: Q.unsqueeze(-2) + K.unsqueeze(-3) is (..., queries, keys, num_hiddens).",
             "scores = torch.tanh(that sum) @ w_v; then masked_softmax and the weighted sum.",
+        ),
+        properties=(
+            lambda answer: check.padding_invariant(
+                check.as_block(
+                    lambda Q, K, V, mask: answer(Q, K, V, *_matrices(3, 8), mask)
+                ),
+                *_PADDED,
+            ),
         ),
     ),
 ]

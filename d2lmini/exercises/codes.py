@@ -50,6 +50,12 @@ EXERCISES = [
                 lambda n: [0.5 ** (n - t) for t in range(1, n + 1)]
             ),
             "a mean, in which all inputs count alike": lambda n: [1 / n] * n,
+            "a first state that is the first input itself: h_0 = 0 is mixed in, too": lambda n: (
+                [0.5 ** (n - 1)] + [0.5 ** (n + 1 - t) for t in range(2, n + 1)]
+            ),
+            "factors in reverse order, of inputs that enter undiminished": lambda n: (
+                [0.5**t for t in range(n)]
+            ),
         },
         (
             "Write down h_1, then h_2 with h_1 inserted.",
@@ -78,6 +84,18 @@ EXERCISES = [
             ),
             "hard attention": lambda q, k, v: v[(k @ q).argmax()],
             "a plain mean of the values": lambda q, k, v: v.mean(0),
+            "keys and values exchanged: the keys are compared, the values are summed": (
+                lambda q, k, v: torch.softmax(v @ q, dim=0) @ k
+            ),
+            "keys that are compared and summed, where the values should be summed": (
+                lambda q, k, v: attention(q, k, k)
+            ),
+            "exponentials that are not divided by their sum": lambda q, k, v: (
+                (k @ q).exp() @ v
+            ),
+            "scores divided by the root of the number of features: that comes in chapter 4": (
+                lambda q, k, v: attention(q / len(q) ** 0.5, k, v)
+            ),
         },
         (
             "keys @ query gives all dot products at once.",
@@ -99,7 +117,12 @@ EXERCISES = [
                 torch.tensor([[-1.0, 0.0], [0.1, 0.2]]),
                 torch.eye(2),
             ),
-            *(_draw((3,), (6, 3), (6, 2), seed=seed) for seed in range(4)),
+            (
+                torch.tensor([1.0, 0.9]),
+                torch.tensor([[1.0, 0.9], [2.0, 0.0]]),
+                torch.eye(2),
+            ),
+            *(_draw((3,), (6, 3), (6, 2), seed=seed) for seed in range(8)),
         ],
         {
             "a choice by the dot product: long keys win": lambda q, k, v: v[
@@ -112,6 +135,18 @@ EXERCISES = [
                 lambda q, k, v: v[(k - q).norm(dim=-1).argmin()]
             ),
             "soft attention": attention,
+            "soft attention with cosines": lambda q, k, v: attention(
+                q / q.norm(), k / k.norm(dim=-1, keepdim=True), v
+            ),
+            "lengths over the wrong axis: one for each key is needed, dim=-1": lambda q, k, v: (
+                v[(k / k.norm(dim=0) @ q).argmax()]
+            ),
+            "lengths that are sums of absolute values, not roots of sums of squares": (
+                lambda q, k, v: v[(k @ q / k.abs().sum(-1)).argmax()]
+            ),
+            "a division by the root of the length": lambda q, k, v: v[
+                (k @ q / k.norm(dim=-1).sqrt()).argmax()
+            ],
         },
         (
             "The cosine is the dot product divided by both lengths.",
@@ -128,7 +163,20 @@ EXERCISES = [
             _draw((2, 3, 4), (2, 3, 4)),
         ],
         {
-            "softmax over the wrong axis; see chapter 4": _codes_over_queries,
+            "a softmax over the queries: each query spreads its weight over the keys": (
+                _codes_over_queries
+            ),
+            "scores divided by the root of the number of features: that comes in chapter 4": (
+                lambda q, s: (
+                    (w := torch.softmax(q @ s.transpose(1, 2) / q.shape[-1] ** 0.5, -1))
+                    @ s,
+                    w,
+                )
+            ),
+            "scores in place of the weights": lambda q, s: (
+                codes(q, s)[0],
+                q @ s.transpose(1, 2),
+            ),
             "weights that are right, with the scores used in the sum": lambda q, s: (
                 q @ s.transpose(1, 2) @ s,
                 codes(q, s)[1],

@@ -8,9 +8,9 @@ from d2lmini.grading import Exercise
 def by_hand():
     """Output at the token (1, 2).
 
-    W1 = [[1, 1], [1, -1], [0, 2]], b1 = [0, 0, -1], W2 = [[1, 0, 2], [0, 1, 1]], b2 = [1, 0].
+    W1 = [[1, 1], [1, -1], [0, 2]], b1 = [0, -1, -1], W2 = [[1, 0, 2], [0, 1, -1]], b2 = [1, 0].
     """
-    return [10.0, 3.0]  # hidden: (3, -1, 3), of which -1 becomes 0
+    return [10.0, -3.0]  # hidden: (3, -2, 3), of which -2 becomes 0
 
 
 def count_numbers(num_hiddens, ffn_num_hiddens, num_steps):
@@ -52,14 +52,17 @@ EXERCISES = [
         by_hand,
         [()],
         {
-            "two layers without the ReLU between them; see chapter 5": lambda: [10.0, 2.0],
-            "a network without its first bias": lambda: [12.0, 4.0],
-            "a network without its second bias": lambda: [9.0, 3.0],
+            "two layers without the ReLU between them; see chapter 5": lambda: [10.0, -5.0],
+            "a first bias that is added after the ReLU": lambda: [10.0, -4.0],
+            "a ReLU on the outputs, which have none": lambda: [10.0, 0.0],
+            "a network without its first bias": lambda: [12.0, -4.0],
+            "a network without its second bias": lambda: [9.0, -3.0],
+            "the absolute value in place of the ReLU": lambda: [10.0, -1.0],
             "the hidden layer, not the output": lambda: [3.0, 0.0, 3.0],
         },
         (
             "The token has two features, the hidden layer three: one for each row of W1.",
-            "Before the ReLU the hidden layer is (1 + 2, 1 - 2, 4 - 1) = (3, -1, 3).",
+            "Before the ReLU the hidden layer is (1 + 2, 1 - 2 - 1, 4 - 1) = (3, -2, 3).",
             "After it, (3, 0, 3). The first output is 1 * 3 + 0 * 0 + 2 * 3 + 1.",
         ),
     ),
@@ -70,6 +73,13 @@ EXERCISES = [
         {
             "a count without the biases": lambda d, f, n: 2 * d * f,
             "one bias too few: each of the two layers has one": lambda d, f, n: 2 * d * f + f,
+            "the first bias missing": lambda d, f, n: 2 * d * f + d,
+            "two biases of the hidden layer's size; the second has that of a token": (
+                lambda d, f, n: 2 * d * f + 2 * f
+            ),
+            "two biases of a token's size; the first has that of the hidden layer": (
+                lambda d, f, n: 2 * d * f + 2 * d
+            ),
             "a network of its own for each position; see chapter 5": lambda d, f, n: (
                 n * count_numbers(d, f, n)
             ),
@@ -84,11 +94,14 @@ EXERCISES = [
     Exercise(
         "ffn-3",
         first_length,
-        [(2, 8), (32, 64), (512, 2048), (512, 1024), (64, 1024), (256, 512)],
+        [(2, 8), (4, 6), (32, 64), (512, 2048), (512, 1024), (64, 1024), (256, 512)],
         {
             "a comparison of the network with the quadratic part alone": lambda d, f: f + 1,
             "a comparison of the quadratic part with everything else": lambda d, f: 2 * d + f + 1,
             "the length at which both are equal, not the next one": lambda d, f: max(1, f - 2 * d),
+            "lengths below 1: beside a narrow network attention is dearer at once": (
+                lambda d, f: f - 2 * d + 1
+            ),
             "a count with one product of n by n, where there are two: scores, weighted sum": (
                 lambda d, f: max(1, 2 * f - 4 * d + 1)
             ),
@@ -117,6 +130,15 @@ EXERCISES = [
             "a network without biases": (
                 lambda X, W1, b1, W2, b2: torch.relu(X @ W1.T) @ W2.T
             ),
+            "a network without its first bias": (
+                lambda X, W1, b1, W2, b2: network(X, W1, 0 * b1, W2, b2)
+            ),
+            "a network without its second bias": (
+                lambda X, W1, b1, W2, b2: network(X, W1, b1, W2, 0 * b2)
+            ),
+            "a network whose input is added to its output; that comes in chapter 6": (
+                lambda X, W1, b1, W2, b2: network(X, W1, b1, W2, b2) + X[..., : len(W2)]
+            ),
             "a softmax in place of the ReLU, that is, attention over the hidden units": (
                 lambda X, W1, b1, W2, b2: torch.softmax(X @ W1.T + b1, dim=-1) @ W2.T + b2
             ),
@@ -141,7 +163,10 @@ EXERCISES = [
             "twice the same half: the second half of W1 must see -x": lambda d: (
                 torch.cat([torch.eye(d), torch.eye(d)]), identity(d)[1]
             ),
-            "matrices that are transposed: nn.Linear stores (outputs, inputs)": lambda d: (
+            "twice what is positive: one half must see -x, and be subtracted": lambda d: (
+                torch.cat([torch.eye(d)] * 2), torch.cat([torch.eye(d)] * 2, dim=1)
+            ),
+            "matrices in the wrong order, or transposed: W1 is (2 d, d), W2 (d, 2 d)": lambda d: (
                 identity(d)[1], identity(d)[0]
             ),
         },

@@ -2,7 +2,7 @@
 
 import torch
 
-from d2lmini import bugs
+from d2lmini import bugs, check
 from d2lmini.grading import Exercise
 from d2lmini.masks import causal_mask, masked_softmax, padding_mask
 
@@ -41,12 +41,19 @@ EXERCISES = [
                 len(lens) * n * (n + 1) // 2
             ),
             "a padding mask without the causal mask": lambda lens, n: int(lens.sum()) * n,
+            "a count of the real queries only; padded ones count, too": lambda lens, n: (
+                int((lens * (lens + 1)).sum()) // 2
+            ),
+            "pairs that one of the two masks allows, not both": lambda lens, n: int(
+                (padding_mask(lens, n) | causal_mask(n)).sum()
+            ),
         },
         (
             "Count one sentence first. Query i may see keys 0 to i.",
             "Of these keys only the first valid_len are real: min(i + 1, valid_len).",
             "Sum min(i + 1, valid_len) over the queries 0 to num_steps - 1, padded ones included.",
         ),
+        tolerance=0.0,
     ),
     Exercise(
         "masks-2",
@@ -54,7 +61,7 @@ EXERCISES = [
         [
             (torch.tensor([[3, 1]]), 1),
             (torch.tensor([[0, 4, 2]]), 2),
-            (torch.tensor([[5, 7, 2, 1], [4, 0, 1, 1]]), 1),
+            (torch.tensor([[5, 7, 2, 4], [4, 0, 1, 1]]), 1),
         ],
         {
             "a mask with its meaning swapped; see chapter 2": lambda t, pad: (
@@ -64,6 +71,9 @@ EXERCISES = [
                 mask_from_tokens(t, pad).mT
             ),
             "a mask without the axes for heads and queries": lambda t, pad: t != pad,
+            "a mask that hides all of a sentence without padding": lambda t, pad: (
+                padding_mask((t == pad).int().argmax(1), t.shape[1])
+            ),
             "a mask that takes 0 for padding, whatever pad is": lambda t, pad: (
                 mask_from_tokens(t, 0)
             ),
@@ -88,14 +98,33 @@ EXERCISES = [
                 s, ~m
             ),
             "softmax over the wrong axis; see chapter 4": bugs.softmax_over_queries,
-            "-1e9 in float16 (uniform weights in a row that is masked throughout); see chapter 2": (
-                bugs.minus_1e9
+            "a large negative number instead of minus infinity: "
+            'uniform weights where all is hidden; see "A row with nothing left"': bugs.minus_1e9,
+            "minus infinity in a row in which all is hidden: 0 / 0; "
+            'see "A row with nothing left"': lambda s, m: torch.softmax(
+                s.masked_fill(~m, -torch.inf), dim=-1
+            ),
+            "weights that are masked after the softmax, and no longer sum to 1; "
+            'see "How to hide a key"': lambda s, m: torch.softmax(s, dim=-1) * m,
+            'hidden scores of zero, which are scores like any other; see "How to hide a key"': (
+                lambda s, m: torch.softmax(s * m, dim=-1)
+            ),
+            "weights that are masked, and none where all is hidden, but over the wrong axis": (
+                lambda s, m: torch.softmax(
+                    s.masked_fill(~m, -torch.inf), dim=-2
+                ).masked_fill(~m, 0.0)
             ),
         },
         (
             "A masked score should be as if it were not there: what must exp(score) be?",
             "exp(-inf) is 0. In a row of nothing but -inf the softmax is 0 / 0.",
             "masked_fill with -inf, softmax, then masked_fill with 0.",
+        ),
+        properties=(
+            lambda answer: check.rows_sum_to_one(answer, _scores(3, 3), causal_mask(3)),
+            lambda answer: check.rows_sum_to_one(
+                answer, _scores(2, 2) - 1000, torch.tensor([[True, False], [False, False]])
+            ),
         ),
     ),
     Exercise(
@@ -109,9 +138,13 @@ EXERCISES = [
             "a causal mask without the offset: the queries are taken for the first positions": (
                 lambda q, k: torch.ones(q, k, dtype=torch.bool).tril()
             ),
-            "a strict causal mask: a query may see its own position": (
+            "a causal mask that is too strict: a query may see its own position, too": (
                 lambda q, k: torch.ones(q, k, dtype=torch.bool).tril(k - q - 1)
             ),
+            "an offset that is one too large: a query sees one word of the future": (
+                lambda q, k: torch.ones(q, k, dtype=torch.bool).tril(k - q + 1)
+            ),
+            "a mask that hides nothing": lambda q, k: torch.ones(q, k, dtype=torch.bool),
         },
         (
             "Query 0 is not position 0. Which position is it?",
@@ -124,11 +157,18 @@ EXERCISES = [
         window_mask,
         [
             (torch.tensor([2]), 2, 1),
+            (torch.tensor([1]), 3, 2),
             (torch.tensor([3, 1]), 3, 2),
             (torch.tensor([6, 2]), 6, 3),
         ],
         {
             "a window that is one too wide": lambda lens, n, w: window_mask(lens, n, w + 1),
+            "a window that is one too narrow; the word itself counts": lambda lens, n, w: (
+                window_mask(lens, n, w) & ~torch.ones(n, n, dtype=torch.bool).tril(1 - w)
+            ),
+            "padded queries that are hidden, too; they are queries like others": (
+                lambda lens, n, w: window_mask(lens, n, w) & padding_mask(lens, n).mT
+            ),
             "a window over the future instead of the past": (
                 lambda lens, n, w: (
                     window_mask(torch.full_like(lens, n), n, w).mT & padding_mask(lens, n)

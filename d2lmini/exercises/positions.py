@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from d2lmini import bugs
+from d2lmini import bugs, check
 from d2lmini.grading import Exercise
 from d2lmini.positions import PositionalEncoding, sinusoidal_table
 
@@ -159,6 +159,11 @@ EXERCISES = [
             "Positions are start to start + X.shape[1] - 1; adding (steps, d) to (batch, steps, d) "
             "repeats it for each sentence.",
         ),
+        properties=(
+            lambda answer: check.batch_independent(
+                lambda X, mask=None: answer(X, 0), _random(3, 4, 8)
+            ),
+        ),
     ),
     Exercise(
         "positions-3",
@@ -253,6 +258,11 @@ EXERCISES = [
             "Position i turns hand j by the angle i / 10000 ** (2j / d): x becomes "
             "x * cos + y * sin.",
             "y becomes y * cos - x * sin. Stack the two along a new last axis and flatten(2).",
+        ),
+        properties=(
+            lambda answer: check.batch_independent(
+                lambda X, mask=None: answer(X), _random(3, 4, 8)
+            ),
         ),
     ),
 ]

@@ -67,16 +67,17 @@ class Visit:
 
 @pytest.fixture
 def visit(browser, addresses):
-    """visit(scheme, page, width=..., dark=...) opens a page of the book."""
+    """visit(scheme, page, ...) opens a page of the book; script runs before its own scripts."""
     contexts = []
 
-    def open_page(scheme, name, width=1280, dark=False):
+    def open_page(scheme, name, width=1280, dark=False, script=""):
         context = browser.new_context(
             viewport={"width": width, "height": 900},
             color_scheme="dark" if dark else "light",
             reduced_motion="reduce",  # colours that change slowly have no contrast on the way
         )
         contexts.append(context)
+        context.add_init_script(script)
         opened = Visit(context.new_page(), addresses[scheme])
         opened.page.goto(f"{addresses[scheme]}/{name}", wait_until="load")
         # A figure takes the place of its still picture.

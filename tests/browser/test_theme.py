@@ -1,0 +1,98 @@
+"""What is on the pages besides the figures, and what is left of them without scripts."""
+
+import pytest
+
+KINDS = ("button:not(.copybtn)", "summary", "input:not([type=hidden])", "select")
+BUTTONS = ", ".join(f"{kind}:not(.d2lmini-figure *)" for kind in KINDS)
+
+# Notes whatever happens on the page from now on. What only names a control under the pointer
+# (tooltips) is not what the control is for.
+WATCH = """() => {
+    window.effects = [];
+    window.watcher?.disconnect();
+    window.watcher = new MutationObserver((changes) => {
+        for (const { type, target, attributeName } of changes) {
+            if (target.closest?.(".tooltip")) continue;
+            if (["aria-describedby", "data-bs-original-title"].includes(attributeName)) continue;
+            if (target === document.body && type === "childList") continue;
+            window.effects.push(attributeName ?? target.nodeName);
+        }
+    });
+    window.watcher.observe(document, {
+        subtree: true, attributes: true, childList: true, characterData: true });
+}"""
+# Printing and full screen happen outside the page; scrolling and the focus change no element.
+NOTE_CALLS = """
+    window.print = () => window.effects.push("print");
+    Element.prototype.requestFullscreen = async () => window.effects.push("full screen");
+    addEventListener("scroll", () => window.effects?.push("scroll"));
+    addEventListener("focusin", () => window.effects?.push("focus"));
+"""
+
+
+def is_shown(control):
+    return control.is_visible() and control.is_enabled()
+
+
+def operate(control, how):
+    """Use a control; whether anything came of it."""
+    page = control.page
+    menu = control.locator("xpath=ancestor::*[contains(@class, 'dropdown-menu')]")
+    if menu.count() and not control.is_visible():
+        menu.locator("xpath=preceding-sibling::button").click()
+    if not is_shown(control):
+        return None
+    if how == "mouse":
+        control.hover()
+    control.focus()
+    page.evaluate(WATCH)
+    if control.evaluate("e => e.tagName === 'INPUT'"):
+        control.press_sequentially("mask")
+        return control.input_value() == "mask"
+    if how == "mouse":
+        control.click()
+    else:
+        page.keyboard.press("Enter")
+    page.wait_for_function("window.effects.length > 0", timeout=2000)
+    return page.evaluate("window.effects.length > 0")
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("how", ["mouse", "keyboard"])
+def test_every_button_outside_the_figures_does_something(visit, how, width, page_name):
+    opened = visit("file", page_name, width, script=NOTE_CALLS)
+    page = opened.page
+    tried = 0
+    for n in range(page.locator(BUTTONS).count()):
+        control = page.locator(BUTTONS).nth(n)
+        what = control.evaluate("e => e.outerHTML.slice(0, 150)")
+        assert operate(control, how) is not False, what
+        tried += 1
+        page.keyboard.press("Escape")  # closes what may have opened over the page
+        if control.evaluate("e => e.matches('.sidebar-toggle')") and is_shown(control):
+            control.click()  # brings back what was folded away
+            page.keyboard.press("Escape")
+    assert tried > 5
+    assert opened.problems == []
+
+
+def test_every_copy_button_copies_its_cell(visit, page_name):
+    page = visit("file", page_name).page
+    copied = page.evaluate("""async () => {
+        const pairs = [];
+        let text = null;
+        document.addEventListener("copy", (event) => {
+            text = document.getSelection().toString() || document.activeElement.value;
+            event.preventDefault();
+        }, true);
+        navigator.clipboard.writeText = async (written) => { text = written; };
+        for (const button of document.querySelectorAll(".copybtn")) {
+            text = null;
+            button.click();
+            await new Promise((resolve) => setTimeout(resolve, 0));
+            pairs.push([text, button.parentElement.querySelector("pre").textContent]);
+        }
+        return pairs;
+    }""")
+    for text, cell in copied:
+        assert (text or "").strip() == cell.strip()
