@@ -184,7 +184,7 @@ def permutation_equivariant(block: Callable, X: Tensor) -> Result:
     if worst > TOLERANCE:
         sentence = f"Another order changed what a position gives by {worst:.2g}."
         return Result("permutation_equivariant", False, worst, sentence)
-    sentence = "The order of the positions makes no difference."
+    sentence = "Another order in, the same other order out."
     return Result("permutation_equivariant", True, worst, sentence)
 
 

@@ -17,7 +17,7 @@ import matplotlib
 import matplotlib.figure
 import torch
 import traitlets
-from torch.nn.functional import layer_norm
+from torch.nn.functional import batch_norm, layer_norm
 
 from d2lmini.data import normalise
 from d2lmini.masks import causal_mask, masked_softmax, padding_mask
@@ -293,10 +293,26 @@ def explore_layers(layer="layer", position=2, feature=0, amount=2.0) -> Figure:
         "W_2": torch.randn(4, 8, generator=generator) * 0.5,
         "b_2": torch.randn(4, generator=generator),
     }
-    picture = panels([X, layer_norm(X + Y, [4])], ["input X", "output"], positions)
+    compute = {
+        "ffn": lambda X: (
+            torch.relu(X @ data["W_1"].T + data["b_1"]) @ data["W_2"].T + data["b_2"]
+        ),
+        "layer": lambda X: layer_norm(X + Y, [4]),
+        "batch": lambda X: batch_norm(X + Y, None, None, training=True),
+        "wrong": lambda X: layer_norm((X + Y).view(2, 3, 4), [3, 4]).view(6, 4),
+    }[layer]
+    changed = X.clone()
+    changed[position, feature] += amount
+    output = compute(changed)
+    change = (output - compute(X)).abs()
+    picture = panels([changed, output, change], ["input X", "output", "change"], positions)
+    noticed = ", ".join(
+        name for name, row in zip(positions, change, strict=True) if row.max() > 1e-5
+    )
     alt = (
-        "Six positions of two sentences with four features each, before and after add & norm: "
-        "each row of the output has mean 0 and variance 1."
+        "Six positions of two sentences with four features each: the input, in which one number "
+        f"of {positions[position]} has changed, the output, and the change of the output. "
+        f"Rows that have changed: {noticed}."
     )
     return Figure("layers.js", state, picture, alt, as_lists(data))
 

@@ -78,6 +78,30 @@ def without_shortcut(X, branches):
     return _norm(X)
 
 
+def norm_only_with_branches(X, branches):
+    """Right, but X is left as it is if there is no branch."""
+    return pre_norm(X, branches) if branches else X
+
+
+def norm_before_and_after(X, branches):
+    """Pre-norm and post-norm at once."""
+    for branch in branches:
+        X = _norm(X + branch(_norm(X)))
+    return _norm(X)
+
+
+def norm_at_the_end_only(X, branches):
+    """Shortcuts without norms, and one norm at the end."""
+    for branch in branches:
+        X = X + branch(X)
+    return _norm(X)
+
+
+def side_by_side(X, branches):
+    """All branches read the input, none what the others have added."""
+    return _norm(sum((branch(_norm(X)) for branch in branches), start=X))
+
+
 def _norm(X, eps=1e-5):
     return layer_norm(X, 1.0, 0.0, eps)
 
@@ -107,10 +131,27 @@ def _add_case(batch, steps, num_hiddens, dropout):
     return _draw(*shape), _draw(*shape, seed=1), _draw(*shape, seed=2) > -0.3, dropout
 
 
+def _equal_case():
+    """A token whose features are all equal: without eps, 0 / 0."""
+    X = torch.full((1, 1, 2), 2.0)
+    return X, X, torch.ones(1, 1, 2, dtype=torch.bool), 0.5
+
+
+class Branch:
+    """tanh(X @ W): a function that keeps the shape, and that can be shown in a line."""
+
+    def __init__(self, W):
+        self.W = W
+
+    def __call__(self, X):
+        return torch.tanh(X @ self.W)
+
+    def __repr__(self):
+        return f"<branch of width {len(self.W)}>"
+
+
 def _branches(num_hiddens, number):
-    """Functions of a token that are no module, and keep the same numbers at each call."""
-    matrices = _draw(number, num_hiddens, num_hiddens, seed=3)
-    return tuple(lambda X, W=W: torch.tanh(X @ W) for W in matrices)
+    return tuple(Branch(W) for W in _draw(number, num_hiddens, num_hiddens, seed=3))
 
 
 def _unbiased(X, weight, bias, eps):
@@ -152,6 +193,9 @@ EXERCISES = [
             "layer normalisation over a whole sentence; see chapter 6": lambda kind, b, s, d: (
                 s * d if kind == "layer" else cells_that_count(kind, b, s, d)
             ),
+            "layer and batch exchanged": lambda kind, b, s, d: cells_that_count(
+                {"layer": "batch", "batch": "layer"}.get(kind, kind), b, s, d
+            ),
             "batch normalisation of each position by itself: the steps count as well": (
                 lambda kind, b, s, d: b if kind == "batch" else cells_that_count(kind, b, s, d)
             ),
@@ -174,6 +218,12 @@ EXERCISES = [
         [
             (torch.tensor([[[1.0, 2.0], [2.0, 3.0]]]), torch.ones(2), torch.zeros(2), 1e-5),
             (torch.full((1, 2, 3), 2.0), torch.ones(3), torch.zeros(3), 1e-5),
+            (
+                torch.tensor([[[1.0, 2.0, 6.0]]]),
+                torch.tensor([1.0, 2.0, 3.0]),
+                torch.tensor([1.0, 0.0, -1.0]),
+                1e-5,
+            ),
             _norm_case(2, 3, 4, 1e-5),
             _norm_case(2, 4, 6, 0.5),
         ],
@@ -190,6 +240,15 @@ EXERCISES = [
             "a division by the root mean square, without the mean taken off": lambda X, w, b, e: (
                 X / torch.sqrt(X.square().mean(-1, keepdim=True) + e) * w + b
             ),
+            "a division by d - 1, and an eps outside the root": lambda X, w, b, e: (
+                (X - X.mean(-1, keepdim=True)) / (X.std(-1, keepdim=True) + e) * w + b
+            ),
+            "a division by the variance instead of its root": lambda X, w, b, e: (
+                (X - X.mean(-1, keepdim=True))
+                / (X.var(-1, correction=0, keepdim=True) + e) * w + b
+            ),
+            "a normalisation without the shift": lambda X, w, b, e: layer_norm(X, w, 0.0, e),
+            "a normalisation without the scale": lambda X, w, b, e: layer_norm(X, 1.0, b, e),
             "a shift before the scale": lambda X, w, b, e: (_norm(X, e) + b) * w,
             "a normalisation without scale and shift": lambda X, w, b, e: _norm(X, e),
         },
@@ -209,16 +268,28 @@ EXERCISES = [
     Exercise(
         "addnorm-4",
         add_norm,
-        [_add_case(1, 1, 2, 0.5), _add_case(2, 3, 4, 0.1), _add_case(2, 4, 8, 0.5)],
+        [
+            _equal_case(),
+            (*_add_case(1, 1, 4, 0.5)[:2], torch.tensor([[[True, False, True, True]]]), 0.5),
+            _add_case(2, 3, 4, 0.1),
+            _add_case(2, 4, 8, 0.5),
+        ],
         {
             "dropout on the sum; see chapter 6": lambda X, Y, keep, p: (
                 _norm((X + Y) * keep / (1 - p))
             ),
             "dropout on the result": lambda X, Y, keep, p: _norm(X + Y) * keep / (1 - p),
             "dropout on the shortcut": lambda X, Y, keep, p: _norm(X * keep / (1 - p) + Y),
-            "dropout that does not make up for what it drops": lambda X, Y, keep, p: (
+            "dropout that does not make up for what it drops (a factor on the sum is lost in the norm)": lambda X, Y, keep, p: (
                 _norm(X + Y * keep)
             ),
+            "dropout that multiplies by 1 - p instead of dividing": lambda X, Y, keep, p: (
+                _norm(X + Y * keep * (1 - p))
+            ),
+            "dropout that divides by p; what is left is 1 - p": lambda X, Y, keep, p: (
+                _norm(X + Y * keep / p)
+            ),
+            "a sum without a norm": lambda X, Y, keep, p: X + Y * keep / (1 - p),
             "dropout that keeps what it should drop": lambda X, Y, keep, p: (
                 add_norm(X, Y, ~keep, p)
             ),
@@ -252,6 +323,10 @@ EXERCISES = [
             "a shortcut that starts behind the norm": through_the_norm,
             "a norm of what comes out of the branch": norm_of_the_branch,
             "a stack without shortcuts": without_shortcut,
+            "a last norm only if there are branches": norm_only_with_branches,
+            "norms before and after each branch": norm_before_and_after,
+            "a single norm at the end, none before the branches": norm_at_the_end_only,
+            "branches that all read the input, side by side": side_by_side,
         },
         (
             "The shortcut carries X itself; only the branch sees the normalised X.",
