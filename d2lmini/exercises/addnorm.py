@@ -280,7 +280,7 @@ EXERCISES = [
             ),
             "dropout on the result": lambda X, Y, keep, p: _norm(X + Y) * keep / (1 - p),
             "dropout on the shortcut": lambda X, Y, keep, p: _norm(X * keep / (1 - p) + Y),
-            "dropout that does not make up for what it drops (a factor on the sum is lost in the norm)": lambda X, Y, keep, p: (
+            "dropout that does not make up for what it drops": lambda X, Y, keep, p: (
                 _norm(X + Y * keep)
             ),
             "dropout that multiplies by 1 - p instead of dividing": lambda X, Y, keep, p: (
