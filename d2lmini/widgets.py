@@ -322,22 +322,28 @@ def as_lists(data: dict) -> dict:
     return {k: v.tolist() if isinstance(v, torch.Tensor) else v for k, v in data.items()}
 
 
-# What a part of a block is: name in the picture, class, chapter, page, and what it does.
+# What a part of a block is: its name in the picture, what it does, its class, the place where a
+# chapter shows the class, and what a number of its output is the sum of.
+HEADS = "products of the heads' outputs with W_o"
 PARTS = {
-    "embedding": ("embedding + positions", "TokenEmbedding", 7, "07-transformer",
-                  "an id's row of the table, times √d, plus its position"),
-    "attention": ("self-attention", "MultiHeadAttention", 4, "04-attention",
-                  "a weighted mean of what all positions offer"),
-    "self_attention": ("causal self-attention", "MultiHeadAttention", 4, "04-attention",
-                       "a weighted mean of what this and former positions offer"),
-    "cross_attention": ("cross-attention", "MultiHeadAttention", 4, "04-attention",
-                        "a weighted mean of what the encoder's positions offer"),
-    "addnorm": ("add & norm", "AddNorm", 6, "06-add-and-norm",
-                "the part's input is added, and each position is normalised"),
-    "ffn": ("feed-forward", "PositionWiseFFN", 5, "05-feed-forward",
-            "two layers with a ReLU between, at each position alone"),
-    "output": ("output layer", "nn.Linear", 7, "07-transformer",
-               "a score for each word of the target vocabulary"),
+    "embedding": ("embedding + positions", "an id's row of the table, times √d, plus its position",
+                  "TokenEmbedding", "07-transformer.html#tokens-in",
+                  "the id's number times √d, and the position's"),
+    "attention": ("self-attention", "a weighted mean of what all positions offer",
+                  "MultiHeadAttention", "04-attention.html#the-class", HEADS),
+    "self_attention": ("causal self-attention",
+                       "a weighted mean of what this and former positions offer",
+                       "MultiHeadAttention", "04-attention.html#the-class", HEADS),
+    "cross_attention": ("cross-attention", "a weighted mean of what the encoder's positions offer",
+                        "MultiHeadAttention", "04-attention.html#the-class", HEADS),
+    "addnorm": ("add & norm", "the part's input is added, and each position is normalised",
+                "AddNorm", "06-add-and-norm.html#add-norm", ""),
+    "ffn": ("feed-forward", "two layers with a ReLU between, at each position alone",
+            "PositionWiseFFN", "05-feed-forward.html#a-network-for-one-token-by-hand",
+            "products of the units that are awake with dense2, and its bias"),
+    "output": ("output layer", "a score for each word of the target vocabulary",
+               "nn.Linear", "07-transformer.html#encoder-decoder-and-both",
+               "products of the features with the word's weights, and its bias"),
 }  # fmt: skip
 
 
@@ -367,10 +373,11 @@ def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, pairs) -> Fig
     blocks = []
     for side, path in paths:
         part = path.rpartition(".")[2].rstrip("0123456789")
-        name, class_name, chapter, page, does = PARTS[part]
+        name, does, class_name, shown, sums = PARTS[part]
         blocks.append({
             "side": side, "part": part.removesuffix("_attention"), "kind": part, "name": name,
-            "class_name": class_name, "chapter": chapter, "page": f"{page}.html", "does": does,
+            "does": does, "class_name": class_name, "shown": shown, "sums": sums,
+            "page": shown.partition("#")[0], "chapter": int(shown[:2]),
             "from": "the block before" if part != "embedding" else "the vocabulary",
             "parameters": sum(
                 t.numel() for key, t in numbers.items() if key.startswith(f"{path}.")
@@ -391,12 +398,40 @@ def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, pairs) -> Fig
         "sentences": sentences,
         "tgt_tokens": tgt_tokens,
     }
-    embeddings = [numbers[f"{side}.embedding.embedding.weight"] for side in order]
-    picture = panels(embeddings, ["source embedding", "target embedding"])
-    alt = "The numbers of the two embeddings, with which encoder and decoder begin: a row a word."
+    picture = block_diagram(blocks)
+    alt = (
+        "Two columns of blocks, computed from the bottom up. "
+        + " ".join(
+            f"{side.capitalize()}: "
+            + ", ".join(block["name"] for block in blocks if block["side"] == side)
+            + "."
+            for side in order
+        )
+        + " The encoder's last block leads to each cross-attention."
+    )
     return Figure(
         "machine.js", {"sentence": 0, "block": 0}, picture, alt, data, floats(numbers)
     )
+
+
+def block_diagram(blocks):
+    """The blocks of encoder and decoder from the bottom upwards, as a matplotlib figure."""
+    figure = matplotlib.figure.Figure(figsize=(5.4, 5.2), layout="constrained")
+    axis = figure.subplots()
+    middle, rows = {"encoder": 0.0, "decoder": 1.4}, {"encoder": 0, "decoder": 0}
+    arrow = {"arrowstyle": "-|>", "color": "#444444"}
+    for block in blocks:
+        x, y = middle[block["side"]], rows[block["side"]]
+        box = {"boxstyle": "round", "facecolor": "#EEEEEE", "edgecolor": "#444444"}
+        axis.text(x, y, block["name"], ha="center", va="center", fontsize=8, bbox=box)
+        if y:
+            axis.annotate("", (x, y - 0.25), (x, y - 0.75), arrowprops=arrow)
+        if block["part"] == "cross":
+            axis.annotate("", (x - 0.4, y), (0.4, rows["encoder"] - 1), arrowprops=arrow)
+        rows[block["side"]] += 1
+    axis.set(xlim=(-0.7, 2.1), ylim=(-0.7, max(rows.values()) - 0.3))
+    axis.axis("off")
+    return figure
 
 
 def pack(numbers, num_heads, num_layers):
@@ -458,7 +493,7 @@ def explore_training(losses, checkpoints, pairs) -> Figure:
 
 
 def explore_translator(
-    state_dict, src_tokens, tgt_tokens, num_heads, num_steps, examples, cross
+    state_dict, src_tokens, tgt_tokens, num_heads, num_steps, examples, translation, cross
 ) -> Figure:
     """A trained encoder-decoder that runs in the browser, with all of its attention.
 
@@ -468,7 +503,8 @@ def explore_translator(
         num_heads: of the net.
         num_steps: longest source and target, <eos> included.
         examples: pairs of a sentence and its translation; the first is shown at the start.
-        cross: (layers, heads, queries, keys), cross-attention of the first, for the picture.
+        translation: of the first by the net, for the still picture,
+        cross: and its cross-attention, (layers, heads, queries, keys).
     Source: chapter 9.
     """
     numbers = {name: tensor.detach().float().cpu() for name, tensor in state_dict.items()}
@@ -487,13 +523,17 @@ def explore_translator(
         "head": 0,
         "step": 0,
         "view": "weights",
+        "padding": 0,
         "beam": 1,
         "off": [],
     }
+    read = [*normalise(examples[0][0]).split(), "<eos>"]
+    written = [*translation.split(), "<eos>"][: cross.shape[2]]
     names = [f"head {h}" for h in range(num_heads)]
-    picture = panels(cross[-1].cpu(), names)
+    picture = panels(cross[-1, ..., : len(read)].cpu(), names, written, read)
     alt = (
         f"Cross-attention of the last layer's {num_heads} heads while the net translates "
-        f"'{examples[0][0]}': a row for each word written, a column for each word read."
+        f"'{examples[0][0]}' as '{translation}': a row for each word written, a column for each "
+        "word read."
     )
     return Figure("translator.js", state, picture, alt, data, floats(numbers))

@@ -106,7 +106,7 @@ def hostile_translator():
     net = tiny_net(len(words), len(words))
     cross = torch.full((2, 2, 3, 3), 1 / 3)
     return widgets.explore_translator(
-        net.state_dict(), words, words, 2, 6, [(HOSTILE[1], HOSTILE[2])], cross
+        net.state_dict(), words, words, 2, 6, [(HOSTILE[1], HOSTILE[2])], HOSTILE[3], cross
     )
 
 

@@ -52,6 +52,7 @@ def page(browser, translator):
         NUM_HEADS,
         NUM_STEPS,
         examples=[("go .", "va !")],
+        translation="va !",
         cross=torch.zeros(NUM_LAYERS, NUM_HEADS, 3, 3),
     )
     page = browser.new_page()
@@ -117,6 +118,59 @@ def test_logits_and_every_attention_matrix_agree(page, translator, sentences):
             deviation = (torch.tensor(got[name]) - tensor).abs().max().item()
             worst[name] = max(worst[name], deviation)
     assert max(worst.values()) < 1e-5
+
+
+def test_padding_has_no_influence(page, translator, sentences):
+    """Padded in the browser, too: what nobody may attend to has a weight of 0."""
+    net, src_vocab, tgt_vocab = translator
+    src, lens = encode([normalise(sentences[0][0])], src_vocab, NUM_STEPS)
+    read = torch.tensor([[tgt_vocab.bos, 5, 6]])
+    n = lens.item()
+    assert n < NUM_STEPS
+    with torch.no_grad():
+        due = net(src, read, lens)[0]
+    got = in_browser(
+        page,
+        """([src, tgt, validLen]) => {
+            const encoded = net.encode(src, new Set(), [], validLen);
+            const { logits, cross } = net.decode(tgt, encoded);
+            const [{ raw, weights }] = cross[1];
+            return { logits, raw, weights, encoder: encoded.attention[0][0].weights };
+        }""",
+        [src[0].tolist(), read[0].tolist(), n],
+    )
+    torch.testing.assert_close(torch.tensor(got["logits"]), due, atol=1e-5, rtol=0)
+    _, cross = net.decoder.attention_weights
+    torch.testing.assert_close(
+        torch.tensor(got["weights"]), cross[1, 0, 0], atol=1e-5, rtol=0
+    )
+    encoder = net.encoder.attention_weights[0, 0, 0]
+    torch.testing.assert_close(torch.tensor(got["encoder"]), encoder, atol=1e-5, rtol=0)
+    assert (torch.tensor(got["raw"])[:, n:] != 0).all()  # a score like any other
+
+
+def test_what_a_number_is_the_sum_of(page, translator):
+    """The trace of chapter 7's figure: each number is the sum of its terms, or normalised."""
+    _, src_vocab, tgt_vocab = translator
+    src, lens = encode(["go ."], src_vocab, NUM_STEPS)
+    got = in_browser(
+        page,
+        """([src, tgt]) => {
+            const trace = [];
+            net.decode(tgt, net.encode(src, undefined, trace), null, trace);
+            return trace.map(({ X, Y, terms, shortcut, branch }) => ({
+                number: Y[1][2], known: Boolean(terms || shortcut),
+                sum: terms ? terms(1, 2).reduce((a, b) => a + b) : null,
+                entering: shortcut ? [X[1][2], shortcut[1][2] + branch[1][2]] : [0, 0] }));
+        }""",
+        [src[0, : lens.item()].tolist(), [tgt_vocab.bos, 5, 6]],
+    )
+    assert len(got) == 2 + NUM_LAYERS * (4 + 6) + 1  # embeddings, blocks, output layer
+    for entry in got:
+        assert entry["known"]
+        if entry["sum"] is not None:
+            assert entry["sum"] == pytest.approx(entry["number"], abs=1e-9)
+        assert entry["entering"][0] == pytest.approx(entry["entering"][1], abs=1e-9)
 
 
 @pytest.mark.parametrize("beam_size", [1, 2, 4])

@@ -28,7 +28,7 @@ def translator():
     net = tiny_net(len(WORDS), len(WORDS))
     cross = torch.full((2, 2, 3, 3), 1 / 3)
     return widgets.explore_translator(
-        net.state_dict(), WORDS, WORDS, 2, 6, [("go go", "go")], cross
+        net.state_dict(), WORDS, WORDS, 2, 6, [("go go", "go")], "go stop", cross
     )
 
 

@@ -42,7 +42,12 @@
     );
     const { default: widget } = await modules[state._esm];
     view.after(place);
-    await widget.render({ model: makeModel(state), el: place });
+    try {
+      await widget.render({ model: makeModel(state), el: place });
+    } catch (error) {
+      place.remove(); // and the still picture stays
+      throw error;
+    }
     still?.remove();
   }
 

@@ -88,50 +88,54 @@ export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, 
     const heads = Q.map((q, h) => attend(q, K[h], V[h], allowed));
     const joined = X.map((_, i) =>
       heads.flatMap(({ output }, h) => (isOff(h) ? output[i].map(() => 0) : output[i])));
-    return { heads, output: linear(joined, P[`${name}.W_o.weight`]) };
+    return { heads, ...last(joined, P[`${name}.W_o.weight`]) };
   };
-  const addNorm = (name, X, Y) =>
-    X.map((x, i) => layerNorm(
-      x.map((v, k) => v + Y[i][k]), P[`${name}.norm.weight`], P[`${name}.norm.bias`]));
+  // The last matrix of a part, and the products that a number of its output is the sum of.
+  const last = (X, W, bias = null) => ({
+    output: linear(X, W, bias),
+    terms: (i, o) => [...X[i].map((v, k) => v * W[o][k]), ...(bias ? [bias[o]] : [])],
+  });
   const ffn = (name, X) => {
     const hidden = linear(X, P[`${name}.dense1.weight`], P[`${name}.dense1.bias`]);
     const positive = hidden.map((row) => row.map((v) => Math.max(0, v)));
-    return linear(positive, P[`${name}.dense2.weight`], P[`${name}.dense2.bias`]);
+    return last(positive, P[`${name}.dense2.weight`], P[`${name}.dense2.bias`]);
   };
-  const embed = (name, ids, start = 0) =>
-    ids.map((id, i) => {
-      const position = sinusoid(start + i, numHiddens);
-      return P[`${name}.embedding.embedding.weight`][id].map(
-        (v, k) => v * Math.sqrt(numHiddens) + position[k]);
-    });
 
-  // Add & norm of X and what a part Y of a block has made of it; trace notes input and output.
-  const close = (name, X, Y, trace) => {
-    const Z = addNorm(name, X, Y);
-    trace.push({ X, Y }, { X: Y, Y: Z });
+  // Add & norm of X and what a part of a block has made of it; trace notes what comes and goes.
+  const close = (name, X, { output, terms }, trace) => {
+    const sum = X.map((x, i) => x.map((v, k) => v + output[i][k]));
+    const [gain, bias] = [P[`${name}.norm.weight`], P[`${name}.norm.bias`]];
+    const Z = sum.map((x) => layerNorm(x, gain, bias));
+    trace.push({ X, Y: output, terms }, { X: sum, Y: Z, shortcut: X, branch: output, gain, bias });
     return Z;
   };
   const begin = (side, ids, start, trace) => {
-    const X = embed(side, ids, start);
-    trace.push({ X: ids.map((id) => [id]), Y: X });
+    const terms = (i, k) => [
+      P[`${side}.embedding.embedding.weight`][ids[i]][k] * Math.sqrt(numHiddens),
+      sinusoid(start + i, numHiddens)[k]];
+    const X = ids.map((_, i) => Array.from({ length: numHiddens }, (_, k) =>
+      terms(i, k).reduce((sum, v) => sum + v)));
+    trace.push({ X: ids.map((id) => [id]), Y: X, terms });
     return X;
   };
 
   // Ids to the memory, what it is for each decoder layer, and the attention of each layer.
-  function encode(ids, off = new Set(), trace = []) {
+  // From validLen on ids are padding, which nobody may attend to.
+  function encode(ids, off = new Set(), trace = [], validLen = ids.length) {
+    const allowed = (i, j) => j < validLen;
     const attention = [];
     let X = begin("encoder", ids, 0, trace);
     for (let l = 0; l < numLayers; l++) {
       const name = `encoder.stack.blocks.${l}`;
-      const { heads, output } = multiHead(`${name}.attention`, X,
-        project(`${name}.attention`, X), (h) => off.has(`encoder.${l}.${h}`));
-      attention.push(heads);
-      X = close(`${name}.addnorm1`, X, output, trace);
+      const part = multiHead(`${name}.attention`, X,
+        project(`${name}.attention`, X), (h) => off.has(`encoder.${l}.${h}`), allowed);
+      attention.push(part.heads);
+      X = close(`${name}.addnorm1`, X, part, trace);
       X = close(`${name}.addnorm2`, X, ffn(`${name}.ffn`, X), trace);
     }
     const projected = Array.from({ length: numLayers }, (_, l) =>
       project(`decoder.stack.blocks.${l}.cross_attention`, X));
-    return { memory: X, projected, attention, off };
+    return { memory: X, projected, attention, off, allowed };
   }
 
   // Target ids that follow past, which is what a former call returned; all of them if null.
@@ -150,17 +154,18 @@ export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, 
         : now;
       const own = multiHead(`${name}.self_attention`, X, cache,
         (h) => encoded.off.has(`decoder.${l}.${h}`), allowed);
-      X = close(`${name}.addnorm1`, X, own.output, trace);
+      X = close(`${name}.addnorm1`, X, own, trace);
       const source = multiHead(`${name}.cross_attention`, X, encoded.projected[l],
-        (h) => encoded.off.has(`cross.${l}.${h}`));
-      X = close(`${name}.addnorm2`, X, source.output, trace);
+        (h) => encoded.off.has(`cross.${l}.${h}`), encoded.allowed);
+      X = close(`${name}.addnorm2`, X, source, trace);
       X = close(`${name}.addnorm3`, X, ffn(`${name}.ffn`, X), trace);
       result.caches.push(cache);
       result.self.push(own.heads);
       result.cross.push(source.heads);
     }
-    result.logits = linear(X, P["decoder.output.weight"], P["decoder.output.bias"]);
-    trace.push({ X, Y: result.logits });
+    const { output, terms } = last(X, P["decoder.output.weight"], P["decoder.output.bias"]);
+    result.logits = output;
+    trace.push({ X, Y: output, terms });
     return result; // logits (steps, vocabulary); self and cross: [layer][head].weights
   }
   return { encode, decode, headSize };

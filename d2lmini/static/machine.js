@@ -6,6 +6,26 @@ import { draw } from "./lines.js";
 const SPAN = 620;
 const ROW = 46;
 
+// What a number of the input is made of.
+function entering({ shortcut, branch }, i, k, block) {
+  if (!shortcut) return `from ${block.from}`;
+  return `${show(shortcut[i][k], 3)} from the shortcut + ${show(branch[i][k], 3)} from ${block.from}`;
+}
+
+// The sum that a number of the output is: its largest terms, and how many more there are.
+function leaving({ X, Y, terms, gain, bias }, i, k, block) {
+  if (gain) {
+    const mean = X[i].reduce((sum, v) => sum + v) / X[i].length;
+    const variance = X[i].reduce((sum, v) => sum + (v - mean) ** 2, 0) / X[i].length;
+    return `(${show(X[i][k], 3)} − mean ${show(mean, 3)}) / root of variance ${
+      show(variance, 3)} · ${show(gain[k], 2)} + ${show(bias[k], 2)}`;
+  }
+  const all = terms(i, k).filter((term) => term !== 0);
+  const largest = all.sort((a, b) => Math.abs(b) - Math.abs(a)).slice(0, 3);
+  const rest = all.length > 3 ? ` + ${all.length - 3} smaller ones` : "";
+  return `${largest.map((term) => show(term, 3)).join(" + ")}${rest}: ${block.sums}`;
+}
+
 function render({ model, el }) {
   const data = model.get("data");
   const { blocks, sentences } = data;
@@ -42,13 +62,19 @@ function render({ model, el }) {
     });
     return box;
   });
-  const arrows = blocks.flatMap((_, n) => (places[n].row === 0 ? [] : [draw("line", {
-    class: "arrow", x1: middle[places[n].side], x2: middle[places[n].side],
-    y1: y(places[n]) + ROW, y2: y(places[n]) + ROW - 14 })]));
+  const head = (x, tip, dx, dy) => draw("path", { class: "head",
+    d: `M${x},${tip} l${-6 * dx - 4 * dy},${6 * dy - 4 * dx} l${8 * dy},${8 * dx} z` });
+  const arrows = blocks.flatMap((_, n) => {
+    const [x, tip] = [middle[places[n].side], y(places[n]) + ROW - 14];
+    return places[n].row === 0 ? [] : [
+      draw("line", { class: "arrow", x1: x, x2: x, y1: tip + 14, y2: tip }), head(x, tip, 0, 1)];
+  });
   const top = blocks.map((b) => b.side).lastIndexOf("encoder");
-  const cross = blocks.flatMap((block, n) => (block.part !== "cross" ? [] : [draw("polyline", {
-    class: "arrow", points: [[middle.encoder + 125, y(places[top]) + 16], [SPAN / 2, y(places[top]) + 16],
-      [SPAN / 2, y(places[n]) + 16], [middle.decoder - 125, y(places[n]) + 16]].join(" ") })]));
+  const cross = blocks.flatMap((block, n) => (block.part !== "cross" ? [] : [
+    draw("polyline", { class: "arrow", points: [
+      [middle.encoder + 125, y(places[top]) + 16], [SPAN / 2, y(places[top]) + 16],
+      [SPAN / 2, y(places[n]) + 16], [middle.decoder - 125, y(places[n]) + 16]].join(" ") }),
+    head(middle.decoder - 125, y(places[n]) + 16, 1, 0)]));
   const picture = draw("svg", { viewBox: `0 0 ${SPAN} ${height}`, class: "machine" },
     ...arrows, ...cross, ...boxes);
 
@@ -71,22 +97,24 @@ function render({ model, el }) {
     const block = blocks[n];
     const tokens = block.side === "encoder" ? source : target;
     const { X, Y } = trace[n];
+    const wide = Y[0].length > 16;
     const columns = (matrix) => matrix[0].map((_, k) => k);
     const idOnly = X[0].length === 1;
     input.update({ heading: idOnly ? "input: ids" : "input", rows: tokens, columns: columns(X),
       top: idOnly ? 1000 : 3, digits: idOnly ? 0 : 1, value: (i, k) => X[i][k],
-      explain: (i, k) => `${show(X[i][k], idOnly ? 0 : 3)}, from ${block.from}` });
+      explain: (i, k) => `${show(X[i][k], idOnly ? 0 : 3)}, ${entering(trace[n], i, k, block)}` });
     output.update({ rows: tokens, columns: block.part === "output" ? data.tgt_tokens : columns(Y),
       top: 3, digits: 1, value: (i, k) => Y[i][k],
-      explain: (i, k) => `${show(Y[i][k], 3)}: ${block.does}` });
-    output.element.classList.toggle("wide", Y[0].length > 16);
+      explain: (i, k) => `${show(Y[i][k], 3)} = ${leaving(trace[n], i, k, block)}` });
+    output.element.classList.toggle("wide", wide);
     const shape = (matrix) => `(${matrix.length}, ${matrix[0].length})`;
     // In a notebook there are no pages to go to.
-    const chapter = location.pathname.endsWith(".html")
-      ? make("a", { href: block.page }, `chapter ${block.chapter}`) : `chapter ${block.chapter}`;
+    const link = (to, ...text) => (location.pathname.endsWith(".html")
+      ? make("a", { href: to }, ...text) : make("span", {}, ...text));
     about.replaceChildren(make("b", {}, `${block.side}: ${block.name}. `), `${block.does}. `,
       `Shape ${shape(X)} to ${shape(Y)}, ${block.parameters.toLocaleString("en")} parameters; `,
-      make("code", {}, block.class_name), ", ", chapter, ".");
+      "class ", link(block.shown, make("code", {}, block.class_name)), ", ",
+      link(block.page, `chapter ${block.chapter}`), ".");
     boxes.forEach((box, i) => box.setAttribute("aria-pressed", String(i === n)));
     pair.set(sentence);
     frame.note(`Block ${n + 1} of ${blocks.length}, in the order in which they are computed.`);

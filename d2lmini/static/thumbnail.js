@@ -12,7 +12,7 @@ export function thumbnail(title, onChoose) {
     canvas.width = weights[0].length * CELL;
     canvas.height = weights.length * CELL;
     const pen = canvas.getContext("2d");
-    pen.fillStyle = getComputedStyle(element).color;
+    pen.fillStyle = "#2b87c8"; // to be seen on a light and a dark page, between which one may switch
     weights.forEach((numbers, i) => numbers.forEach((weight, j) => {
       pen.globalAlpha = Math.max(0.04, weight);
       pen.fillRect(j * CELL, i * CELL, CELL - 1, CELL - 1);

@@ -1,5 +1,7 @@
 // Chapter 9: the trained translator, with all of its attention, from one forward pass.
-import { checkbox, choice, controlState, figure, make, matrix, show, textField } from "./matrix.js";
+import {
+  checkbox, choice, controlState, figure, make, matrix, show, slider, textField,
+} from "./matrix.js";
 import { lossOf, makeNet, normalise, search } from "./forward.js";
 import { thumbnail } from "./thumbnail.js";
 
@@ -26,6 +28,8 @@ function render({ model, el }) {
     "", (value) => value && state.set({ text: value, step: 0 }));
   const beam = choice("Search", { 1: "greedy", 2: "beam of 2", 4: "beam of 4" }, first.beam,
     (value) => state.set({ beam: Number(value) }));
+  const padding = slider("Padding", { min: 0, max: 4, value: first.padding },
+    (value) => state.set({ padding: value }));
   const view = choice("Show", VIEWS, first.view, (value) => state.set({ view: value }));
   const isOn = checkbox("This head is on", true, (on) => {
     const { off, kind, layer, head } = state.get();
@@ -59,7 +63,7 @@ function render({ model, el }) {
         ...thumbnails.filter((_, n) => names[n].startsWith(kind)).map((t) => t.element))));
   const frame = figure(model, el, {
     title: "The translator of this page",
-    controls: [text.element, example.element, beam.element],
+    controls: [text.element, example.element, padding.element, beam.element],
     parts: [
       make("div", { className: "wide" }, source, output, verdict, others),
       alternatives.element,
@@ -93,15 +97,18 @@ function render({ model, el }) {
     frame.note(note);
     text.set(now.text);
     if (!tokens.length) return; // the last translation stays
-    const ids = [...tokens.map((token) => srcIds.get(token) ?? unk), srcIds.get("<eos>")];
-    const encoded = net.encode(ids, new Set(now.off));
+    const real = tokens.length + 1;
+    const pads = Array(now.padding).fill("<pad>");
+    const ids = [...tokens.map((token) => srcIds.get(token) ?? unk),
+      ...["<eos>", ...pads].map((token) => srcIds.get(token))];
+    const encoded = net.encode(ids, new Set(now.off), [], real);
     const found = search(net, encoded, { bos, eos, numSteps, beamSize: now.beam });
     const [best] = found;
     const decoded = net.decode(best.ids.slice(0, -1), encoded);
     const written = best.ids.slice(1).map((id) => tgtTokens[id]);
     const step = Math.min(now.step, written.length - 1);
 
-    const sourceLabels = [...tokens.map((token) => (srcIds.has(token) ? token : "<unk>")), "<eos>"];
+    const sourceLabels = [...tokens.map((token) => (srcIds.has(token) ? token : "<unk>")), "<eos>", ...pads];
     const targetLabels = best.ids.slice(0, -1).map((id) => tgtTokens[id]);
     source.replaceChildren("English: ", ...sourceLabels.flatMap((label) => [
       make("span", { className: label === "<unk>" ? "token unknown" : "token" }, label), " "]));
@@ -116,8 +123,9 @@ function render({ model, el }) {
     }));
     verdict.textContent = judge(now, ids, encoded, best);
     others.replaceChildren(...(now.beam > 1 ? found : []).map((hypothesis) =>
-      make("li", {}, `${hypothesis.ids.slice(1).map((id) => tgtTokens[id]).join(" ")}   ${
-        show(hypothesis.logProb / (hypothesis.ids.length - 1), 3)} nats a token`)));
+      make("li", {}, `${hypothesis.ids.slice(1).map((id) => tgtTokens[id]).join(" ")}   probability ${
+        show(Math.exp(hypothesis.logProb), 4)}, ${
+        show(-hypothesis.logProb / (hypothesis.ids.length - 1), 3)} nats a token`)));
 
     const likely = best.alternatives[step];
     alternatives.update({ rows: [`step ${step}`], columns: likely.map(({ id }) => tgtTokens[id]),
@@ -136,7 +144,7 @@ function render({ model, el }) {
     });
     const { raw, weights } = maps[now.kind][now.layer][now.head];
     const [rows, columns] = labels[now.kind];
-    const hidden = (i, j) => now.kind === "decoder" && j > i;
+    const hidden = (i, j) => (now.kind === "decoder" ? j > i : j >= real);
     const value = {
       raw: (i, j) => raw[i][j],
       masked: (i, j) => (hidden(i, j) ? -Infinity : raw[i][j]),
@@ -144,22 +152,31 @@ function render({ model, el }) {
     }[now.view];
     map.update({ heading: `${KINDS[now.kind]}, layer ${now.layer}, head ${now.head}`, rows, columns, value, top: now.view === "weights" ? 1 : 6,
       explain: (i, j) => {
-        if (hidden(i, j) && now.view !== "raw") return "hidden: a later word; its weight is 0";
-        if (now.view !== "weights") return `${show(raw[i][j], 3)}, query times key over √${
-          net.headSize}`;
-        return `exp(${show(raw[i][j])}) over the sum of the row's = ${show(weights[i][j], 4)}`;
+        if (hidden(i, j) && now.view !== "raw") {
+          return `hidden: ${now.kind === "decoder" ? "a later word" : "padding"}; its weight is 0`;
+        }
+        const root = Math.sqrt(net.headSize);
+        if (now.view !== "weights") {
+          return `${show(raw[i][j], 3)} = query · key ${show(raw[i][j] * root, 3)} / √${net.headSize}`;
+        }
+        const largest = Math.max(...raw[i].filter((_, k) => !hidden(i, k)));
+        const e = Math.exp(raw[i][j] - largest);
+        return `${show(weights[i][j], 4)} = ${show(e, 4)} / ${show(e / weights[i][j], 4)}, exp(score − largest) over the sum of the row's`;
       } });
+    frame.note(note || (now.view === "masked" && now.kind !== "decoder" && !now.padding
+      ? "A sentence alone needs no padding, and so nothing is masked here; add some." : ""));
     everyHead.textContent = now.off.length
       ? "Switch all heads on" : "Switch off all of cross-attention";
     isOn.set(!now.off.includes(`${now.kind}.${now.layer}.${now.head}`));
     beam.set(now.beam);
+    padding.set(now.padding);
     view.set(now.view);
     example.set(examples.some(([en]) => en === now.text) ? now.text : "");
   }
 
   // The loss of the reference, if the sentence has one, else of what all heads together write.
   function judge(now, ids, encoded, best) {
-    const whole = now.off.length ? net.encode(ids) : encoded;
+    const whole = now.off.length ? net.encode(ids, undefined, [], ids.length - now.padding) : encoded;
     const known = examples.find(([en]) => normalise(en) === normalise(now.text));
     const target = known
       ? [bos, ...normalise(known[1]).split(" ").map((t) => tgtIds.get(t) ?? unk), eos]
