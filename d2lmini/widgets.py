@@ -246,7 +246,8 @@ def explore_heads(num_heads=2, order="project", feature=0, amount=2.0) -> Figure
 
     Args:
         num_heads: 1, 2, 4 or 8.
-        order: "project", as MultiHeadAttention does, or "split", as bugs.SplitThenProject.
+        order: "project", as MultiHeadAttention does; "split", as bugs.SplitThenProject, whose
+            heads share one small matrix; "own", the same with a matrix for each head.
         feature, amount: which feature of the first word is changed, and by how much.
     Source: chapter 4.
     """
@@ -256,9 +257,12 @@ def explore_heads(num_heads=2, order="project", feature=0, amount=2.0) -> Figure
     W_q, W_k, W_v = torch.randn(3, 8, 8, generator=generator) * 0.5
     words = ["we", "like", "cats"]
     data = {"words": words, "X": X, "W_q": W_q, "W_k": W_k, "W_v": W_v}
-    rows = torch.stack([W_q, W_k, W_v]).view(3, num_heads, -1, 8)
+    size = 8 // num_heads
+    rows = torch.stack([W_q, W_k, W_v]).view(3, num_heads, size, 8)
     if order == "split":
-        own = torch.eye(num_heads).repeat_interleave(8 // num_heads, dim=1)
+        rows = rows[:, :1, :, :size].repeat(1, num_heads, 1, num_heads)
+    if order != "project":
+        own = torch.eye(num_heads).repeat_interleave(size, dim=1)
         rows = rows * own[:, None]
     reads = rows.square().sum((0, 2)).sqrt()  # (heads, features)
     picture = panels(

@@ -146,3 +146,44 @@ def test_bad_input_is_met_with_a_short_message(show, name, text):
     field.fill("go")  # and it goes on
     assert figure.locator(".matrix").first.locator("td").first.inner_text() is not None
     assert page.problems == []
+
+
+def test_the_explanation_is_about_what_is_shown(show):
+    """A control that moves under an explained number changes the explanation, too."""
+    page = show([widgets.explore_attention(d_k=1024)])
+    figure = page.locator(".d2lmini-figure")
+    cell = figure.locator("td[role=gridcell]").first
+    cell.hover()
+    before = figure.locator(".explanation").inner_text()
+    figure.get_by_label("Similarity").select_option("cosine")
+    after = figure.locator(".explanation").inner_text()
+    assert after != before and cell.inner_text() in after
+
+
+def test_arrow_keys_walk_through_all_checkpoints(show):
+    page = show([FIGURES["explore_training"]()])
+    figure = page.locator(".d2lmini-figure")
+    curve = figure.locator("svg[role=slider]")
+    curve.focus()
+    seen = [figure.locator(".note").inner_text()]
+    for key in ("ArrowRight", "ArrowLeft", "ArrowLeft"):
+        page.keyboard.press(key)
+        seen.append(figure.locator(".note").inner_text())
+    assert "epoch 1" in seen[0] and "epoch 3" in seen[1]
+    assert seen[2] == seen[0] == seen[3]
+
+
+@pytest.mark.parametrize("order", ["project", "own", "split"])
+def test_heads_read_what_the_classes_read(show, order):
+    """In the figure, the features that a head reads are those that its weights multiply."""
+    page = show([widgets.explore_heads(num_heads=4, order=order)])
+    rows = page.locator(".matrix").first.locator("tbody tr").all()
+    read = [[float(c) for c in row.locator("td").all_inner_texts()] for row in rows]
+    own = torch.eye(4).repeat_interleave(2, dim=1) > 0  # (heads, features)
+    numbers = torch.tensor(read)
+    if order == "project":
+        assert (numbers > 0).all()
+        return
+    assert (numbers[own] > 0).all() and (numbers[~own] == 0).all()
+    blocks = numbers[own].view(4, 2)
+    assert torch.equal(blocks, blocks[:1].expand(4, 2)) == (order == "split")  # one matrix

@@ -98,15 +98,17 @@ export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, 
   const ffn = (name, X) => {
     const hidden = linear(X, P[`${name}.dense1.weight`], P[`${name}.dense1.bias`]);
     const positive = hidden.map((row) => row.map((v) => Math.max(0, v)));
-    return last(positive, P[`${name}.dense2.weight`], P[`${name}.dense2.bias`]);
+    const { output, terms } = last(positive, P[`${name}.dense2.weight`], P[`${name}.dense2.bias`]);
+    return { output, terms, inner: positive[0].length };
   };
 
   // Add & norm of X and what a part of a block has made of it; trace notes what comes and goes.
-  const close = (name, X, { output, terms }, trace) => {
+  const close = (name, X, { output, ...more }, trace) => {
     const sum = X.map((x, i) => x.map((v, k) => v + output[i][k]));
     const [gain, bias] = [P[`${name}.norm.weight`], P[`${name}.norm.bias`]];
     const Z = sum.map((x) => layerNorm(x, gain, bias));
-    trace.push({ X, Y: output, terms }, { X: sum, Y: Z, shortcut: X, branch: output, gain, bias });
+    trace.push({ X, Y: output, ...more },
+      { X: sum, Y: Z, shortcut: X, branch: output, gain, bias });
     return Z;
   };
   const begin = (side, ids, start, trace) => {

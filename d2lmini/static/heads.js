@@ -10,11 +10,12 @@ function render({ model, el }) {
   const heads = choice("Heads", { 1: 1, 2: 2, 4: 4, 8: 8 }, first.num_heads,
     (value) => state.set({ num_heads: Number(value) }));
   const order = choice("Order", {
-    project: "project, then split", split: "split, then project",
+    project: "project, then split", own: "split, a matrix for each head",
+    split: "split, one matrix for all heads",
   }, first.order, (value) => state.set({ order: value }));
-  const feature = slider("Change feature", { min: 0, max: width - 1, value: first.feature },
+  const feature = slider("Feature of the first word", { min: 0, max: width - 1, value: first.feature },
     (value) => state.set({ feature: value }));
-  const amount = slider("of the first word by", { min: -3, max: 3, step: 0.1, value: first.amount,
+  const amount = slider("changed by", { min: -3, max: 3, step: 0.1, value: first.amount,
     format: (v) => show(v, 1) }, (value) => state.set({ amount: value }));
   const onReach = (text) => frame.explain(text);
   const reads = matrix({ title: "what a head reads", rowsAre: "heads",
@@ -28,15 +29,19 @@ function render({ model, el }) {
   });
   let maps = [];
 
-  // Rows of a weight that make the output of head h; of their columns those that it reads.
-  const part = (W, h, size, whole) => W.slice(h * size, (h + 1) * size).map((row) =>
-    row.map((w, f) => (whole || Math.floor(f / size) === h ? w : 0)));
+  // The rows of W that make what head h compares or hands over: all their columns, those of the
+  // head's own slice, or the same small matrix at the slice of each head.
+  const part = (W, h, size, way) => {
+    const start = h * size;
+    const [first, shift] = way === "split" ? [0, start] : [start, 0];
+    return W.slice(first, first + size).map((row) =>
+      row.map((w, f) => (way === "project" ? w : Math.floor(f / size) === h ? row[f - shift] : 0)));
+  };
 
   function update({ num_heads: n, order: way, feature: f, amount: a }) {
     const size = width / n;
-    const whole = way === "project";
     const parts = Array.from({ length: n }, (_, h) =>
-      [Wq, Wk, Wv].map((W) => part(W, h, size, whole)));
+      [Wq, Wk, Wv].map((W) => part(W, h, size, way)));
     const names = parts.map((_, h) => `head ${h}`);
     const strength = (h, g) => Math.sqrt(parts[h].reduce((sum, W) =>
       sum + W.reduce((inner, row) => inner + row[g] ** 2, 0), 0));
@@ -54,20 +59,19 @@ function render({ model, el }) {
         columnsAre: "keys", onReach }));
       place.replaceChildren(...maps.map((m) => m.element));
     }
-    const moved = maps.map((map, h) => {
+    maps.forEach((map, h) => {
       const before = weightsOf(X, parts[h]);
       const now = weightsOf(changed, parts[h]);
       const differs = (i, j) => Math.abs(now[i][j] - before[i][j]) > 1e-9;
+      const most = Math.max(...now.flatMap((row, i) => row.map((v, j) => Math.abs(v - before[i][j]))));
       map.update({ rows: words, columns: words, top: 1, value: (i, j) => now[i][j],
+        heading: `weights, head ${h}: ${most > 1e-9 ? `moved by up to ${most.toPrecision(2)}` : "as before"}`,
         explain: (i, j) => (differs(i, j)
           ? `${show(now[i][j], 3)}; it was ${show(before[i][j], 3)} before the change`
           : `${show(now[i][j], 3)}, as before the change`) });
-      return before.some((row, i) => row.some((_, j) => differs(i, j)));
     });
-    const noticed = moved.filter(Boolean).length;
     frame.note(a === 0 ? "Nothing is changed yet."
-      : `Feature ${f} changed by ${show(a, 1)}: the weights of ${noticed} of ${n} ${
-        n === 1 ? "head" : "heads"} moved.`);
+      : `Feature ${f} of “${words[0]}” is changed by ${show(a, 1)}.`);
     heads.set(n);
     order.set(way);
     feature.set(f);

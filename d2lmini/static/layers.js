@@ -33,7 +33,7 @@ function render({ model, el }) {
   const amount = slider("Changed by", { min: -4, max: 4, step: 0.1, value: first.amount,
     format: (v) => show(v, 1) }, (value) => state.set({ amount: value }));
   const onReach = (text) => frame.explain(text);
-  const [input, output, change] = ["input X", "output", "change of the output"].map((title) =>
+  const [input, output, change] = ["input", "output", "change of the output"].map((title) =>
     matrix({ title, rowsAre: "positions", columnsAre: "features", onReach }));
   const frame = figure(model, el, {
     title: "One number changes: who notices?",
@@ -48,11 +48,23 @@ function render({ model, el }) {
     }
     return linear(linear(rows, W1, b1).map((row) => row.map((v) => Math.max(0, v))), W2, b2);
   };
-  const WHY = {
-    ffn: (i) => `computed from ${positions[i]} alone`,
-    layer: (i) => `mean and variance are those of ${positions[i]} alone`,
-    batch: (i, k) => `mean and variance are those of feature ${k} over all six positions`,
-    wrong: (i) => `mean and variance are those of all of sentence ${sentence[i]}`,
+  // Whose mean and variance normalise number (i, k) of the sums, and what the group is.
+  const groups = {
+    layer: (sums, i) => [sums[i], `${positions[i]} alone`],
+    batch: (sums, i, k) => [sums.map((row) => row[k]), `feature ${k} over all six positions`],
+    wrong: (sums, i) => [sums.filter((_, n) => sentence[n] === sentence[i]).flat(),
+      `all of sentence ${sentence[i]}`],
+  };
+  const why = (kind, rows, i, k) => {
+    if (kind === "ffn") {
+      const [hidden] = linear([rows[i]], W1, b1);
+      return `a sum over the ${hidden.filter((v) => v > 0).length} of ${hidden.length} hidden units `
+        + `that ${positions[i]} wakes, and a bias; from ${positions[i]} alone`;
+    }
+    const [group, name] = groups[kind](rows, i, k);
+    const mean = group.reduce((sum, v) => sum + v) / group.length;
+    const variance = group.reduce((sum, v) => sum + (v - mean) ** 2, 0) / group.length;
+    return `(${show(rows[i][k])} − mean ${show(mean)}) / root of variance ${show(variance)}, those of ${name}`;
   };
 
   function update({ layer: kind, position: p, feature: f, amount: a }) {
@@ -61,12 +73,17 @@ function render({ model, el }) {
     const after = apply(kind, changed);
     const labels = { rows: positions, columns: X[0].map((_, k) => k), top: 3 };
     const difference = (i, k) => after[i][k] - before[i][k];
-    input.update({ ...labels, value: (i, k) => changed[i][k],
-      explain: (i, k) => (i === p && k === f && a !== 0
-        ? `${show(X[i][k])} + ${show(a, 1)}` : show(X[i][k])) });
-    output.update({ ...labels, value: (i, k) => after[i][k],
-      explain: (i, k) => `${show(after[i][k], 3)}; ${WHY[kind](i, k)}` });
-    change.update({ ...labels, top: 1, value: difference,
+    const added = kind === "ffn" ? 0 : 1; // whether there is a Y to add
+    const entering = changed.map((row, i) => row.map((v, k) => v + added * Y[i][k]));
+    const own = (i, k) => (i === p && k === f && a !== 0
+      ? `${show(X[i][k])} changed by ${show(a, 1)}` : show(X[i][k]));
+    input.update({ ...labels, mark: p, heading: added ? "input X + Y" : "input X",
+      value: (i, k) => entering[i][k],
+      explain: (i, k) => (added ? `${show(entering[i][k])}: x is ${own(i, k)}, and y is ${
+        show(Y[i][k])}, which stays as it is` : own(i, k)) });
+    output.update({ ...labels, mark: p, value: (i, k) => after[i][k],
+      explain: (i, k) => `${show(after[i][k], 3)} = ${why(kind, entering, i, k)}` });
+    change.update({ ...labels, mark: p, top: 1, value: difference,
       explain: (i, k) => `${show(after[i][k], 3)} − (${show(before[i][k], 3)})` });
     const noticed = positions.filter((_, i) => X[0].some((_, k) => Math.abs(difference(i, k)) > 1e-9));
     const others = noticed.filter((name) => name !== positions[p]);

@@ -17,7 +17,8 @@ export function draw(tag, attributes = {}, ...children) {
 }
 
 // update({ x, series, low, high, at, marks }): series name -> numbers, null where there is none;
-// at the index of the marker. onReach(index) is called when the reader moves it.
+// at the index of the marker. onReach(index, step) is called when the reader moves it; step is 1 or
+// -1 if an arrow key did, 0 if the pointer did.
 export function lines({ title, xIs, onReach }) {
   const plot = draw("g");
   const marker = draw("line", { class: "marker", y1: TOP, y2: HEIGHT - BOTTOM });
@@ -30,12 +31,12 @@ export function lines({ title, xIs, onReach }) {
   let state = { x: [0], at: 0 };
 
   const place = (i) => LEFT + ((WIDTH - LEFT - RIGHT) * i) / Math.max(1, state.x.length - 1);
-  const move = (i) => onReach(Math.max(0, Math.min(state.x.length - 1, i)));
+  const move = (i, step = 0) => onReach(Math.max(0, Math.min(state.x.length - 1, i)), step);
   svg.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    move(state.at + step);
+    move(state.at + step, step);
   });
   const follow = (event) => {
     const { left, width } = svg.getBoundingClientRect();

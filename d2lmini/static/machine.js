@@ -23,7 +23,8 @@ function leaving({ X, Y, terms, gain, bias }, i, k, block) {
   const all = terms(i, k).filter((term) => term !== 0);
   const largest = all.sort((a, b) => Math.abs(b) - Math.abs(a)).slice(0, 3);
   const rest = all.length > 3 ? ` + ${all.length - 3} smaller ones` : "";
-  return `${largest.map((term) => show(term, 3)).join(" + ")}${rest}: ${block.sums}`;
+  const sum = largest.map((term) => (term < 0 ? ` − ${show(-term, 3)}` : ` + ${show(term, 3)}`)).join("");
+  return `${sum.replace(/^ \+ /, "")}${rest}: ${block.sums}`;
 }
 
 function render({ model, el }) {
@@ -75,18 +76,29 @@ function render({ model, el }) {
       [middle.encoder + 125, y(places[top]) + 16], [SPAN / 2, y(places[top]) + 16],
       [SPAN / 2, y(places[n]) + 16], [middle.decoder - 125, y(places[n]) + 16]].join(" ") }),
     head(middle.decoder - 125, y(places[n]) + 16, 1, 0)]));
+  // Around each part, from its input to the add & norm above it: the shortcut.
+  const shortcuts = blocks.flatMap(({ kind }, n) => {
+    if (kind !== "addnorm") return [];
+    const x = middle[places[n].side] + (places[n].side === "encoder" ? -125 : 125);
+    const out = x + (places[n].side === "encoder" ? -16 : 16);
+    const [from, to] = [y(places[n - 1]) + ROW - 7, y(places[n]) + 16];
+    return [draw("polyline", { class: "arrow", points: [[middle[places[n].side], from], [out, from],
+      [out, to], [x, to]].join(" ") }), head(x, to, places[n].side === "encoder" ? 1 : -1, 0)];
+  });
   const picture = draw("svg", { viewBox: `0 0 ${SPAN} ${height}`, class: "machine" },
-    ...arrows, ...cross, ...boxes);
+    ...arrows, ...cross, ...shortcuts, ...boxes);
 
   const about = make("p");
   const onReach = (text) => frame.explain(text);
+  const maps = make("div", { className: "wide parts" });
+  let looks = [];
   const [input, output] = ["input", "output"].map((title) =>
     matrix({ title, rowsAre: "positions", columnsAre: "features", onReach }));
   const frame = figure(model, el, {
     title: "The machine",
     controls: [pair.element, back, next],
     parts: [make("div", { className: "wide scrolls" }, picture),
-      make("div", { className: "wide" }, about), input.element, output.element],
+      make("div", { className: "wide" }, about), input.element, output.element, maps],
     help: "Choose a block, or step from one to the next.",
   });
 
@@ -108,11 +120,26 @@ function render({ model, el }) {
       explain: (i, k) => `${show(Y[i][k], 3)} = ${leaving(trace[n], i, k, block)}` });
     output.element.classList.toggle("wide", wide);
     const shape = (matrix) => `(${matrix.length}, ${matrix[0].length})`;
+    // An attention shows where it looks.
+    const heads = trace[n].heads ?? [];
+    const read = block.part === "cross" ? source : tokens;
+    if (looks.length !== heads.length) {
+      looks = heads.map((_, h) => matrix({ title: `weights, head ${h}`, rowsAre: "queries",
+        columnsAre: "keys", onReach }));
+      maps.replaceChildren(...looks.map((m) => m.element));
+    }
+    looks.forEach((look, h) => look.update({ rows: tokens, columns: read, top: 1,
+      value: (i, j) => heads[h].weights[i][j],
+      explain: (i, j) => `${show(heads[h].weights[i][j], 4)}, the share of “${read[j]}” in what “${
+        tokens[i]}” gets from head ${h}` }));
+    const inner = block.kind === "ffn" ? ` by way of (${X.length}, ${trace[n].inner})` : "";
+    const memory = block.part === "cross" ? ` and ${shape(trace[top].Y)} from the encoder` : "";
     // In a notebook there are no pages to go to.
     const link = (to, ...text) => (location.pathname.endsWith(".html")
       ? make("a", { href: to }, ...text) : make("span", {}, ...text));
-    about.replaceChildren(make("b", {}, `${block.side}: ${block.name}. `), `${block.does}. `,
-      `Shape ${shape(X)} to ${shape(Y)}, ${block.parameters.toLocaleString("en")} parameters; `,
+    about.replaceChildren(make("b", {}, `${block.side}: ${block.name}`), `, ${block.does}. `,
+      `Shape ${shape(X)}${memory}${inner} to ${shape(Y)}, ${
+        block.parameters.toLocaleString("en")} parameters; `,
       "class ", link(block.shown, make("code", {}, block.class_name)), ", ",
       link(block.page, `chapter ${block.chapter}`), ".");
     boxes.forEach((box, i) => box.setAttribute("aria-pressed", String(i === n)));

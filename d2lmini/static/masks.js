@@ -4,7 +4,7 @@ import { maskedSoftmax } from "./forward.js";
 
 const LIMIT = 8;
 
-// The letters that two words share. Their number is the score: no model yet, but a similarity
+// The characters that two words share. Their number is the score: no model yet, but a similarity
 // that one can count, and padding has one like any word.
 const shared = (a, b) => [...new Set(a)].filter((letter) => b.includes(letter));
 
@@ -36,7 +36,11 @@ function render({ model, el }) {
   function draw({ sentences, valid_lens: validLens, padding: pad, causal: hide }) {
     const read = sentences.map((text) => words(text, LIMIT));
     const steps = Math.max(1, ...read.map(({ tokens }) => tokens.length));
-    frame.note(read.map(({ note }) => note).find(Boolean) ?? "");
+    frame.note(read.flatMap(({ tokens, note }, b) => {
+      const extra = Math.min(validLens[b], steps) - tokens.length;
+      const notes = extra > 0 ? [note, `Valid length ${validLens[b]} counts ${extra} <pad> as words.`] : [note];
+      return notes.filter(Boolean).map((text) => `${b ? "Second" : "First"} sentence: ${text}`);
+    }).join(" "));
     rows.forEach(([scores, masked, weights], b) => {
       const own = read[b].tokens;
       const tokens = Array.from({ length: steps }, (_, i) => own[i] ?? "<pad>");
@@ -51,7 +55,7 @@ function render({ model, el }) {
       const normalised = raw.map((row, i) => maskedSoftmax(row, (j) => !why(i, j)));
       const labels = { rows: tokens, columns: tokens };
       scores.update({ ...labels, top: 6, digits: 0, value: (i, j) => raw[i][j],
-        explain: (i, j) => `${raw[i][j]}, the letters that both have: ${
+        explain: (i, j) => `${raw[i][j]}, the characters that both have: ${
           shared(tokens[i], tokens[j]).join(" ") || "none"}` });
       masked.update({ ...labels, top: 6, digits: 0,
         value: (i, j) => (why(i, j) ? -Infinity : raw[i][j]),
@@ -62,7 +66,7 @@ function render({ model, el }) {
           if (!open.length) return "0, since this query may attend to nothing";
           if (why(i, j)) return `0, since ${why(i, j)}`;
           const sum = open.map((s) => `exp(${s})`).join(" + ");
-          return `exp(${raw[i][j]}) / (${sum}) = ${show(normalised[i][j])}`;
+          return `exp(${raw[i][j]}) / (${sum}) = ${show(normalised[i][j], 4)}`;
         } });
       texts[b].set(sentences[b]);
       lens[b].set(validLens[b]);

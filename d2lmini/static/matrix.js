@@ -67,7 +67,7 @@ export function words(text, limit) {
   const all = clean === "" ? [] : clean.split(/\s+/u);
   const tokens = all.slice(0, limit).map((word) => [...word].slice(0, 20).join(""));
   let note = "";
-  if (all.length > limit || text.length > 2000) note = `Only the first ${limit} words are used.`;
+  if (all.length > limit) note = `Only the first ${limit} words are used.`;
   else if (tokens.some((token, i) => token !== all[i])) note = "A long word was cut.";
   else if (all.length === 0) note = "Type a word.";
   return { tokens, note };
@@ -84,7 +84,7 @@ export function show(number, digits = 2) {
 //
 // update({ rows, columns, value, explain, ... }): labels of both axes; value(i, j) a number;
 // top the number that gets the strongest colour; digits of the numbers, null for none; heading in
-// place of the title.
+// place of the title, axes in place of what rows and columns are; mark, a row to point out.
 export function matrix({ title, rowsAre, columnsAre, onReach }) {
   const name = make("span", { className: "name" }, title);
   const shape = make("span", { className: "shape" });
@@ -102,6 +102,8 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
     cells[cursor[0]]?.[cursor[1]]?.setAttribute("tabindex", "-1");
     cursor = [i, j];
     cells[i][j].setAttribute("tabindex", "0");
+    const whole = element.closest(".d2lmini-figure");
+    if (whole) whole.explained = element; // whose number the explanation is about
     onReach?.(`${name.textContent}[${state.rows[i]}, ${state.columns[j]}] = ${state.explain(i, j)}`, i, j);
   };
 
@@ -141,8 +143,10 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
     cells[i + step[0]]?.[j + step[1]]?.focus();
   });
 
-  const update = ({ rows, columns, value, explain, top, digits = 2, heading = title }) => {
+  const update = ({ rows, columns, value, explain, top, digits = 2, heading = title, mark = null,
+    axes: said = null }) => {
     name.textContent = heading;
+    if (said) axes.textContent = said;
     const same = rows.length === cells.length && columns.length === (cells[0]?.length ?? -1);
     state = { rows, columns, explain };
     if (!same) build(rows, columns);
@@ -157,6 +161,9 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
       cell.className = number === -Infinity ? "masked" : number < 0 ? "negative" : "";
       cell.textContent = digits === null ? "" : show(number, digits);
     }));
+    [...body.rows].forEach((row, i) => row.classList.toggle("marked", i === mark));
+    // Else the sentence below would go on about a number that is no longer there.
+    if (element.closest(".d2lmini-figure")?.explained === element && cells.length) reach(...cursor);
   };
   return { element, update };
 }

@@ -19,13 +19,13 @@ function render({ model, el }) {
     state.set({ column: Math.min(value, state.get().width - 1) }));
   const position = slider("Position i", { min: 0, max: POSITIONS - 1, value: first.position },
     field("position"));
-  const offset = slider("Offset k", { min: -8, max: 8, value: first.offset,
+  const offset = slider("Offset k", { min: 1 - POSITIONS, max: POSITIONS - 1, value: first.offset,
     format: (k) => show(k, 0) }, field("offset"));
   const table = matrix({ title: "positions", rowsAre: "position", columnsAre: "column",
     onReach: (text) => frame.explain(text) });
   const wave = lines({ title: "One column: a wave", xIs: "position", onReach: field("position") });
-  const likeness = lines({ title: "Dot product with position i, as a share of its own",
-    xIs: "position", onReach: field("position") });
+  const likeness = lines({ title: "Dot product of two positions, as a share of that with itself",
+    xIs: "distance k", onReach: field("offset") });
   const dial = draw("svg", { viewBox: "-1.2 -1.2 2.4 2.4", role: "img", class: "dial" });
   const turn = make("p");
   const rotation = make("div", { className: "lines" },
@@ -34,8 +34,9 @@ function render({ model, el }) {
   const frame = figure(model, el, {
     title: "Sinusoidal positions",
     controls: [width, base, column, position, offset].map((c) => c.element),
-    parts: [table.element, wave.element, likeness.element, rotation],
-    help: "Choose a column, or point at a number of the table.",
+    parts: [table.element,
+      make("div", { className: "stack curves" }, wave.element, likeness.element), rotation],
+    help: "Point at a number of the table, or move a marker. Grey hand: position i; blue: i + k.",
   });
   table.element.classList.add("dense");
 
@@ -56,8 +57,8 @@ function render({ model, el }) {
     });
     wave.update({ x: all, series: { [`column ${c}`]: P.map((row) => row[c]) },
       low: -1, high: 1, at: i });
-    likeness.update({ x: all, series: { [`with ${i}`]: P.map((row) => dot(P[i], row) / (d / 2)) },
-      low: -1, high: 1, at: i });
+    likeness.update({ x: all, series: { similarity: P.map((row) => dot(P[0], row) / (d / 2)) },
+      low: -1, high: 1, at: Math.abs(k), digits: 3 });
     dial.replaceChildren(
       draw("circle", { r: 1, class: "axis" }), hand(i * speed, "before"), hand((i + k) * speed, "after"));
     dial.setAttribute("aria-label", `A hand at position ${i} and at position ${i + k}`);

@@ -14,22 +14,26 @@ function render({ model, el }) {
     first.head, (i) => state.set({ head: Number(i) }));
   // A logarithmic axis: the numbers of the last epochs differ as much as those of the first.
   const curve = lines({ title: "Loss, as its logarithm to base 10", xIs: "epoch",
-    onReach: (epoch) => {
+    onReach: (epoch, step) => {
+      if (step) { // from one checkpoint to the next
+        const next = state.get().checkpoint + step;
+        if (checkpoints[next]) state.set({ checkpoint: next });
+        return;
+      }
       const distance = (i) => Math.abs(checkpoints[i].epoch - (epoch + 1));
       const [nearest] = checkpoints.map((_, i) => i).sort((a, b) => distance(a) - distance(b));
       state.set({ checkpoint: nearest });
     } });
   const table = make("tbody");
   const translations = make("table", { className: "translations" },
-    make("thead", {}, make("tr", {}, ...["English", "French, by the net", "right?"].map((name) =>
+    make("thead", {}, make("tr", {}, ...["English", "by the net", "reference"].map((name) =>
       make("th", { scope: "col" }, name)))), table);
   const map = matrix({ title: "weights", rowsAre: "French so far", columnsAre: "English",
     onReach: (text) => frame.explain(text) });
   const frame = figure(model, el, {
     title: "The training run of this page, replayed",
     controls: [at, which, head].map((c) => c.element),
-    parts: [curve.element, make("div", { className: "scrolls" }, translations),
-      map.element],
+    parts: [curve.element, map.element, make("div", { className: "wide scrolls" }, translations)],
     help: "Move through the epochs: what is learned first, and what last?",
   });
 
@@ -41,14 +45,14 @@ function render({ model, el }) {
     table.replaceChildren(...sentences.map((s, i) => {
       const { text } = outputs[i];
       return make("tr", { className: i === sentence ? "chosen" : "" }, make("td", {}, s.english),
-        make("td", {}, text || "(nothing)"), make("td", {}, text === s.french ? "yes" : "no"));
+        make("td", {}, text || "(nothing)"), make("td", {}, text === s.french ? "the same" : s.french));
     }));
     const { reads, weights } = outputs[sentence];
     map.update({ heading: `weights, ${heads[h]}`, rows: reads, columns: sentences[sentence].tokens,
       top: 1, value: (i, j) => weights[h][i][j],
       explain: (i, j) => `${show(weights[h][i][j], 3)} after epoch ${epoch}, while the net writes `
         + `what follows “${reads[i]}”` });
-    frame.note(`After epoch ${epoch}: loss ${show(losses[epoch - 1], 3)} nats a token, ${
+    frame.note(`After epoch ${epoch}: training loss ${show(losses[epoch - 1], 3)} nats a token, ${
       sentences.filter((s, i) => outputs[i].text === s.french).length} of ${sentences.length} `
       + "translations as in the reference.");
     at.set(checkpoint);

@@ -53,7 +53,8 @@ function render({ model, el }) {
   const output = make("p", { className: "tokens" });
   const verdict = make("p");
   const others = make("ol", { className: "hypotheses" });
-  const alternatives = matrix({ title: "next word", rowsAre: "step", columnsAre: "alternatives",
+  const alternatives = matrix({ title: "what could have come", rowsAre: "step",
+    columnsAre: "the most probable words",
     onReach: (said) => frame.explain(said) });
   const map = matrix({ title: "attention", rowsAre: "queries", columnsAre: "keys",
     onReach: (said) => frame.explain(said) });
@@ -129,7 +130,7 @@ function render({ model, el }) {
 
     const likely = best.alternatives[step];
     alternatives.update({ rows: [`step ${step}`], columns: likely.map(({ id }) => tgtTokens[id]),
-      top: 1, value: (i, j) => likely[j].p, explain: (i, j) =>
+      top: 1, digits: 4, value: (i, j) => likely[j].p, explain: (i, j) =>
         `the probability of “${tgtTokens[likely[j].id]}” after “${
           targetLabels.slice(0, step + 1).join(" ")}”: ${show(likely[j].p, 4)}` });
 
@@ -150,7 +151,12 @@ function render({ model, el }) {
       masked: (i, j) => (hidden(i, j) ? -Infinity : raw[i][j]),
       weights: (i, j) => weights[i][j],
     }[now.view];
-    map.update({ heading: `${KINDS[now.kind]}, layer ${now.layer}, head ${now.head}`, rows, columns, value, top: now.view === "weights" ? 1 : 6,
+    const isOff = now.off.includes(`${now.kind}.${now.layer}.${now.head}`);
+    map.update({ heading: `${KINDS[now.kind]}, layer ${now.layer}, head ${now.head}${
+      isOff ? " (off: what it fetches counts as 0)" : ""}`, rows, columns, value,
+      mark: now.kind === "encoder" ? null : step, top: now.view === "weights" ? 1 : 6,
+      axes: now.kind === "encoder" ? "rows: queries; columns: keys"
+        : `rows: the word read last, with which the next is decided (marked: “${written[step]}”); columns: keys`,
       explain: (i, j) => {
         if (hidden(i, j) && now.view !== "raw") {
           return `hidden: ${now.kind === "decoder" ? "a later word" : "padding"}; its weight is 0`;
@@ -167,7 +173,7 @@ function render({ model, el }) {
       ? "A sentence alone needs no padding, and so nothing is masked here; add some." : ""));
     everyHead.textContent = now.off.length
       ? "Switch all heads on" : "Switch off all of cross-attention";
-    isOn.set(!now.off.includes(`${now.kind}.${now.layer}.${now.head}`));
+    isOn.set(!isOff);
     beam.set(now.beam);
     padding.set(now.padding);
     view.set(now.view);
@@ -182,10 +188,14 @@ function render({ model, el }) {
       ? [bos, ...normalise(known[1]).split(" ").map((t) => tgtIds.get(t) ?? unk), eos]
       : search(net, whole, { bos, eos, numSteps, beamSize: 1 })[0].ids;
     const words = target.slice(1).map((id) => tgtTokens[id]).join(" ");
-    const loss = show(lossOf(net, encoded, target), 3);
-    const before = now.off.length ? `; with all heads ${show(lossOf(net, whole, target), 3)}` : "";
-    const offs = now.off.length ? ` ${now.off.length} heads are off.` : "";
-    return `${known ? "Reference" : "With all heads on"}: ${words} Loss ${loss} nats a token${before}.${offs}`;
+    const nats = (source) => `${lossOf(net, source, target).toPrecision(2)} nats a token`;
+    const before = now.off.length ? `; with all heads ${nats(whole)}` : "";
+    const offs = now.off.length ? ` Off: ${now.off.join(", ")}.` : "";
+    const cut = best.ids.at(-1) === eos ? "" : ` Stopped at ${numSteps} words without <eos>.`;
+    const what = known ? `Reference: ${words} Loss ${nats(encoded)}`
+      : `No reference is known. Loss of what all heads together write, ${nats(encoded)}`
+        + " (how sure the net is, not how right)";
+    return `${what}${before}.${offs}${cut}`;
   }
   update(first);
 }

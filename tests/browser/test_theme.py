@@ -96,3 +96,59 @@ def test_every_copy_button_copies_its_cell(visit, page_name):
     }""")
     for text, cell in copied:
         assert (text or "").strip() == cell.strip()
+
+
+@pytest.mark.parametrize("scheme", ["http", "file"])
+def test_the_search_finds_a_chapter(visit, scheme):
+    opened = visit(scheme, "book/preface.html")
+    page = opened.page
+    page.keyboard.press("Control+k")
+    page.keyboard.type("permutation equivariant")
+    page.keyboard.press("Enter")
+    found = page.locator("#search-results a", has_text="Positional encoding").first
+    found.wait_for()
+    found.click()
+    page.wait_for_url("**/03-positions.html*")
+
+
+def test_links_inside_the_figures_lead_somewhere(visit, built):
+    """The build checks links in the text; those of a figure are written by its script."""
+    opened = visit("file", "book/07-transformer.html")
+    figure = opened.page.locator(".d2lmini-figure").first
+    hrefs = set()
+    for block in figure.locator("[role=button]").all():
+        block.click()
+        hrefs |= {link.get_attribute("href") for link in figure.locator("a").all()}
+    assert len(hrefs) > 6
+    for href in hrefs:
+        name, _, section = href.partition("#")
+        text = (built / "book" / name).read_text(encoding="utf-8")
+        assert f'id="{section}"' in text or not section, href
+
+
+def test_without_scripts_each_figure_is_a_picture(browser, addresses, page_name):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{addresses['file']}/{page_name}")
+    for picture in page.locator(".d2lmini-still img, .d2lmini-first img").all():
+        assert len(picture.get_attribute("alt")) > 40
+        assert picture.bounding_box()["height"] > 100
+    context.close()
+
+
+def test_there_is_a_still_picture_for_each_figure(built):
+    number = {
+        path.name: path.read_text(encoding="utf-8").count('class="d2lmini-still"')
+        for path in built.glob("book/*.html")
+    }
+    assert sum(number.values()) == 9
+    assert number["04-attention.html"] == 2  # in the plane, and heads
+
+
+def test_a_live_cell_shows_its_first_state_and_how_to_run_it(visit):
+    for name in ("04-attention", "05-feed-forward", "09-attention-maps"):
+        page = visit("file", f"book/{name}.html").page
+        (cell,) = page.locator(".cell_output:has(.d2lmini-first)").all()
+        assert cell.locator(".d2lmini-first img").is_visible()
+        assert "the preface says how to run one" in cell.inner_text()
+        assert cell.locator("input, button, select").count() == 0  # nothing that is dead
