@@ -136,7 +136,7 @@ class TokenEmbedding(nn.Module):
     def __init__(self, vocab_size, num_hiddens, dropout):
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, num_hiddens)
-        # After the scaling below an embedding has unit variance, like the positions it meets.
+        # After the scaling below an embedding has mean square 1; the positions it meets, a half.
         nn.init.normal_(self.embedding.weight, std=1 / math.sqrt(num_hiddens))
         self.positions = PositionalEncoding(num_hiddens, dropout)
 

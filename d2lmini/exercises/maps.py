@@ -52,6 +52,16 @@ EXERCISES = [
                 tgt * (tgt + 1) // 2,
                 tgt * (src - real),
             ],
+            "real queries only; padded ones are rows like others": lambda real, src, tgt: [
+                real * (src - real),
+                tgt * (tgt - 1) // 2,
+                tgt * (src - real),
+            ],
+            "the cells that are not zero": lambda real, src, tgt: [
+                src * real,
+                tgt * (tgt + 1) // 2,
+                tgt * real,
+            ],
             "a cross-attention with queries of the source": lambda real, src, tgt: [
                 src * (src - real),
                 tgt * (tgt - 1) // 2,
@@ -71,7 +81,6 @@ EXERCISES = [
             (_weights(1, 1, 2, 2), 1),
             (_weights(2, 3, 4, 4), 3),
             (_weights(2, 2, 5, 5), 2),
-            (_weights(2, 2, 5, 5, seed=1), 5),
         ],
         {
             "a mean that counts padded queries, too": lambda w, n: (
@@ -81,19 +90,17 @@ EXERCISES = [
                 w[:, :, :n, n:].sum((-1, -2)).mean().item()
             ),
             "a mean over the cells: sum over the keys first": lambda w, n: (
-                w[:, :, :n, n:].mean().item() if n < w.shape[-1] else 0.0
+                w[:, :, :n, n:].mean().item()
             ),
             "the largest weight of a query on padding: sum them": lambda w, n: (
-                w[:, :, :n, n:].max(-1)[0].mean().item() if n < w.shape[-1] else 0.0
+                w[:, :, :n, n:].max(-1)[0].mean().item()
             ),
-            "the weight of the last key only": lambda w, n: (
-                w[:, :, :n, -1].mean().item() if n < w.shape[-1] else 0.0
-            ),
+            "the weight of the last key only": lambda w, n: w[:, :, :n, -1].mean().item(),
             "the weight of the real keys": lambda w, n: (
                 w[:, :, :n, :n].sum(-1).mean().item()
             ),
             "what padded queries give to real keys: rows are queries": lambda w, n: (
-                w[:, :, n:, :n].sum().item() / max(1, w[:, :, n:, 0].numel())
+                w[:, :, n:, :n].sum(-1).mean().item()
             ),
         },
         (
@@ -146,6 +153,10 @@ EXERCISES = [
             "the largest difference of a row: weight may move from and to several places": (
                 lambda A, B: (A - B).abs().max(-1)[0].mean().item()
             ),
+            "a mean over the cells, without the half": lambda A, B: (
+                (A - B).abs().mean().item()
+            ),
+            "squared differences": lambda A, B: (A - B).square().sum(-1).mean().item() / 2,
             "a total over the rows": lambda A, B: (A - B).abs().sum().item() / 2,
             "differences that cancel": lambda A, B: (A - B).sum(-1).mean().item() / 2,
         },

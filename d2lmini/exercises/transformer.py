@@ -25,11 +25,11 @@ def _cross_transposed(*sizes):
 
 
 def _caches(num_steps):
-    """What a decoder of three layers with two heads returns after num_steps tokens."""
+    """What a decoder of three layers with four heads of size 5 returns after num_steps tokens."""
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(0)
-        decoder = TransformerDecoder(9, 8, 16, 2, 3, 0.0)
-        return decoder(torch.ones(1, num_steps, dtype=torch.long), torch.ones(1, 7, 8))[1]
+        decoder = TransformerDecoder(9, 20, 16, 4, 3, 0.0)
+        return decoder(torch.ones(6, num_steps, dtype=torch.long), torch.ones(6, 7, 20))[1]
 
 
 def _blocks():
@@ -72,6 +72,31 @@ def _network_of_input(block, X, mask):
     return block.addnorm2(Y, block.ffn(X))
 
 
+def _first_exchanged(block, X, mask):
+    Y = block.addnorm1(block.attention(X, X, X, mask), X)
+    return block.addnorm2(Y, block.ffn(Y))
+
+
+def _second_exchanged(block, X, mask):
+    Y = block.addnorm1(X, block.attention(X, X, X, mask))
+    return block.addnorm2(block.ffn(Y), Y)
+
+
+def _without_dropout(block, X, mask):
+    Y = block.addnorm1.norm(X + block.attention(X, X, X, mask))
+    return block.addnorm2.norm(Y + block.ffn(Y))
+
+
+def _norms_exchanged(block, X, mask):
+    Y = block.addnorm2(X, block.attention(X, X, X, mask))
+    return block.addnorm1(Y, block.ffn(Y))
+
+
+def _first_norm_twice(block, X, mask):
+    Y = block.addnorm1(X, block.attention(X, X, X, mask))
+    return block.addnorm1(Y, block.ffn(Y))
+
+
 def _no_residual(block, X, mask):
     Y = block.addnorm1.norm(block.attention(X, X, X, mask))
     return block.addnorm2.norm(block.ffn(Y))
@@ -109,17 +134,16 @@ EXERCISES = [
         "transformer-2",
         lambda memory, order: memory[:, order],
         [
-            (torch.tensor([[[1.0], [2.0], [3.0]]]), torch.tensor([1, 2, 0])),
-            (torch.arange(16.0).view(2, 4, 2), torch.tensor([3, 1, 0, 2])),
+            (torch.arange(27.0).view(3, 3, 3), torch.tensor([1, 2, 0])),
+            (torch.arange(64.0).view(4, 4, 4), torch.tensor([3, 1, 0, 2])),
         ],
         {
-            "an encoder that does not see the order of its input at all": lambda m, order: (
-                m
+            "a memory that stays in the old order; each word takes its vector along": (
+                lambda m, order: m
             ),
             "the inverse permutation": lambda m, order: m[:, order.argsort()],
-            "a permutation of the sentences or of the features": lambda m, order: m.flip(
-                -1
-            ).flip(0),
+            "a permutation of the sentences": lambda m, order: m[order],
+            "a permutation of the features": lambda m, order: m[:, :, order],
         },
         (
             "Each position's output depends on its own vector and on the set of all vectors.",
@@ -137,6 +161,15 @@ EXERCISES = [
             "the number of heads: the steps are axis 2": lambda caches: (
                 0 if caches is None else caches[0][0][0].shape[1]
             ),
+            "the size of a head: the steps are axis 2": lambda caches: (
+                0 if caches is None else caches[0][0][0].shape[3]
+            ),
+            "the number of sentences: the steps are axis 2": lambda caches: (
+                0 if caches is None else caches[0][0][0].shape[0]
+            ),
+            "two, the length of a block's cache: (K, V) of the target and of the memory": (
+                lambda caches: 0 if caches is None else len(caches[0])
+            ),
             "the length of the memory": lambda caches: (
                 0 if caches is None else caches[0][1][0].shape[2]
             ),
@@ -153,7 +186,7 @@ EXERCISES = [
     Exercise(
         "transformer-4",
         lambda d, f: 8 * d * d + 2 * d * f + f + d + 6 * d,
-        [(1, 1), (2, 4), (32, 64)],
+        [(1, 1), (3, 5), (32, 64)],
         {
             "an encoder block, with one attention": lambda d, f: (
                 4 * d * d + 2 * d * f + f + 5 * d
@@ -167,6 +200,12 @@ EXERCISES = [
             ),
             "norms without parameters": lambda d, f: 8 * d * d + 2 * d * f + f + d,
             "attentions without W_o": lambda d, f: 6 * d * d + 2 * d * f + f + 7 * d,
+            "attentions with biases": lambda d, f: (
+                8 * d * d + 8 * d + 2 * d * f + f + 7 * d
+            ),
+            "two biases of length d in the network": lambda d, f: (
+                8 * d * d + 2 * d * f + 8 * d
+            ),
         },
         (
             "Two attentions with four matrices each, a network, three norms.",
@@ -181,6 +220,15 @@ EXERCISES = [
         {
             "pre-norm instead of post-norm; see chapter 6": _pre_norm,
             "X instead of Y in the second add & norm": _input_again,
+            "X and Y exchanged in the first add & norm: dropout must hit the branch": (
+                _first_exchanged
+            ),
+            "X and Y exchanged in the second add & norm: dropout must hit the branch": (
+                _second_exchanged
+            ),
+            "add & norm without its dropout, which one of the blocks has": _without_dropout,
+            "the two add & norms in each other's place": _norms_exchanged,
+            "the first add & norm twice": _first_norm_twice,
             "a block without residual connections; see chapter 6": _no_residual,
             "attention without the mask": lambda block, X, mask: block(X, None),
             "addnorm(X, Y) with X and Y exchanged: dropout must hit the branch, not the input": (
