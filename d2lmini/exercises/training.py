@@ -12,12 +12,13 @@ from d2lmini.training import masked_cross_entropy, shift_right
 from d2lmini.translation import bleu, ngrams
 
 
-def _batch(*shape, seed=0):
+def _batch(*shape, seed=0, lens=None):
     """Logits, labels and lengths that differ from sentence to sentence."""
     generator = torch.Generator().manual_seed(seed)
     logits = torch.randn(*shape, generator=generator)
     labels = torch.randint(shape[2], shape[:2], generator=generator)
-    return logits, labels, torch.arange(1, shape[0] + 1)
+    lens = torch.arange(1, shape[0] + 1) if lens is None else torch.tensor(lens)
+    return logits, labels, lens
 
 
 def _by_sentence(logits, labels, lens):
@@ -31,6 +32,13 @@ def _by_sentence(logits, labels, lens):
 def _of_padding(logits, labels, lens):
     padding = torch.arange(labels.shape[1]) >= lens[:, None]  # (batch, steps)
     return F.cross_entropy(logits[padding], labels[padding])
+
+
+def _classic(logits, labels, lens):
+    """Averaged over the steps of each sentence, then divided by the tokens as well."""
+    nats = F.cross_entropy(logits.transpose(1, 2), labels, reduction="none")
+    real = torch.arange(labels.shape[1]) < lens[:, None]
+    return (nats * real).mean(dim=1).sum() / lens.sum()
 
 
 def unknown_share(sentences, min_freq):
@@ -66,6 +74,27 @@ def _each_once(ours, theirs):
     return Counter(ours.keys() & theirs.keys())
 
 
+def _of_sets(prediction, reference, k):
+    """BLEU that counts each n-gram once, in the prediction as well."""
+    predicted, right = prediction.split(), reference.split()
+    score = math.exp(min(0, 1 - len(right) / len(predicted)))
+    for n in range(1, min(k, len(predicted)) + 1):
+        ours, theirs = set(ngrams(predicted, n)), set(ngrams(right, n))
+        score *= (len(ours & theirs) / len(ours)) ** 0.5**n
+    return score
+
+
+def _skipping(prediction, reference, k):
+    """BLEU without the lengths n of which nothing matches."""
+    predicted, right = prediction.split(), reference.split()
+    score = math.exp(min(0, 1 - len(right) / len(predicted)))
+    for n in range(1, min(k, len(predicted)) + 1):
+        ours, theirs = ngrams(predicted, n), ngrams(right, n)
+        if matches := (ours & theirs).total():
+            score *= (matches / ours.total()) ** 0.5**n
+    return score
+
+
 EXERCISES = [
     Exercise(
         "training-1",
@@ -81,6 +110,11 @@ EXERCISES = [
                 math.exp(-loss),
                 math.exp(loss),
                 loss * math.log(2),
+            ],
+            "probability and number of words exchanged": lambda loss: [
+                math.exp(loss),
+                math.exp(-loss),
+                loss / math.log(2),
             ],
             "a probability of 1 - loss": lambda loss: [
                 1 - loss,
@@ -122,13 +156,37 @@ EXERCISES = [
     Exercise(
         "training-3",
         masked_cross_entropy,
-        [_batch(1, 2, 3), _batch(2, 3, 4), _batch(3, 6, 5, seed=1)],
+        [
+            _batch(1, 2, 3),
+            _batch(2, 3, 4),
+            _batch(3, 6, 5, seed=1),
+            _batch(4, 4, 5, seed=2, lens=[3, 1, 4, 1]),
+        ],
         {
             "a loss averaged over the padding; see chapter 8": bugs.loss_over_padding,
             "a loss of all positions, the padding included": lambda logits, labels, lens: (
                 F.cross_entropy(logits.flatten(0, 1), labels.flatten())
             ),
             "a mean of the sentences' means: tokens of short ones count for more": _by_sentence,
+            "the classic loss of the warning box, which divides by steps and by tokens": _classic,
+            "a mask that does not look at valid_lens": lambda logits, labels, lens: (
+                masked_cross_entropy(
+                    logits,
+                    labels,
+                    torch.arange(1, len(labels) + 1).clamp(max=labels.shape[1]),
+                )
+            ),
+            "a loss that leaves out the last step": lambda logits, labels, lens: (
+                masked_cross_entropy(
+                    logits, labels, lens.clamp(max=max(1, labels.shape[1] - 1))
+                )
+            ),
+            "a mask of the label 0 instead of valid_lens": lambda logits, labels, lens: (
+                F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=0)
+            ),
+            "bits instead of nats": lambda logits, labels, lens: (
+                masked_cross_entropy(logits, labels, lens) / math.log(2)
+            ),
             "a sum instead of a mean": lambda logits, labels, lens: (
                 masked_cross_entropy(logits, labels, lens) * lens.sum()
             ),
@@ -152,13 +210,21 @@ EXERCISES = [
     Exercise(
         "training-4",
         unknown_share,
-        [(["a a b"], 2), (["a a a b b c"], 3), (["go . go", "stop .", "go on ."], 2)],
+        [
+            (["a a b"], 2),
+            (["a a a b b c"], 3),
+            (["go . go", "stop .", "go on ."], 2),
+            (["Go go.", "go stop."], 2),
+        ],
         {
             "a share of the distinct words, not of the tokens": _of_words,
             "a vocabulary without the words that occur min_freq times": lambda s, n: (
                 unknown_share(s, n + 1)
             ),
             "the share that is known": lambda s, n: 1 - unknown_share(s, n),
+            "tokens that are normalised first; they are parted by blanks, and that is all": (
+                lambda s, n: unknown_share([" ".join(s).lower().replace(".", " . ")], n)
+            ),
         },
         (
             "Count all tokens of all sentences first, for example with collections.Counter.",
@@ -179,6 +245,9 @@ EXERCISES = [
             ("a b b c", "a b c d", 2),
             ("a b c d x", "a b c d y", 4),
             ("moi je suis chez .", "je suis chez moi .", 2),
+            ("je je je je je", "je suis chez moi .", 2),
+            ("a b c", "a b", 3),
+            ("a b a b", "a b b a", 2),
         ],
         {
             "counts that are not clipped: a word may match only as often as the reference has it": (
@@ -186,6 +255,15 @@ EXERCISES = [
             ),
             "sets of n-grams: one that stands twice in both matches twice": lambda *x: (
                 _bleu(*x, match=_each_once)
+            ),
+            "sets of n-grams on both sides: one that stands twice counts twice": _of_sets,
+            "n-grams without a match left out: a precision of 0 makes BLEU 0": _skipping,
+            "n up to the length of the reference; it is the prediction's length that counts": (
+                lambda p, r, k: _bleu(p, r, min(k, len(r.split())))
+            ),
+            "prediction and reference exchanged": lambda p, r, k: _bleu(r, p, k),
+            "weights 1 / 2^(n - 1); here n-grams of length n weigh 1 / 2^n": lambda p, r, k: (
+                _bleu(p, r, k, weight=lambda n: 0.5 ** (n - 1))
             ),
             "BLEU without the penalty for short predictions": lambda *x: _bleu(
                 *x, penalty=lambda ours, theirs: 1.0
