@@ -429,9 +429,9 @@ def block_diagram(blocks):
         box = {"boxstyle": "round", "facecolor": "#EEEEEE", "edgecolor": "#444444"}
         axis.text(x, y, block["name"], ha="center", va="center", fontsize=8, bbox=box)
         if y:
-            axis.annotate("", (x, y - 0.25), (x, y - 0.75), arrowprops=arrow)
+            axis.annotate("", (x, y - 0.12), (x, y - 0.88), arrowprops=arrow)
         if block["part"] == "cross":
-            axis.annotate("", (x - 0.4, y), (0.4, rows["encoder"] - 1), arrowprops=arrow)
+            axis.annotate("", (x - 0.22, y), (0.18, rows["encoder"] - 1), arrowprops=arrow)
         rows[block["side"]] += 1
     axis.set(xlim=(-0.7, 2.1), ylim=(-0.7, max(rows.values()) - 0.3))
     axis.axis("off")

@@ -48,7 +48,8 @@
       place.remove(); // and the still picture stays
       throw error;
     }
-    still?.remove();
+    // With its frame, which the dark theme gives a light ground.
+    (still?.closest(".output") ?? still)?.remove();
   }
 
   document.addEventListener("DOMContentLoaded", () => {

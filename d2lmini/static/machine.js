@@ -143,6 +143,9 @@ function render({ model, el }) {
       "class ", link(block.shown, make("code", {}, block.class_name)), ", ",
       link(block.page, `chapter ${block.chapter}`), ".");
     boxes.forEach((box, i) => box.setAttribute("aria-pressed", String(i === n)));
+    // On a narrow screen the picture is wider than its place; bring the chosen side into it.
+    const place = picture.parentElement;
+    place.scrollLeft = (picture.clientWidth * middle[block.side]) / SPAN - place.clientWidth / 2;
     pair.set(sentence);
     frame.note(`Block ${n + 1} of ${blocks.length}, in the order in which they are computed.`);
   }

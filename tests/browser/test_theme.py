@@ -136,6 +136,12 @@ def test_without_scripts_each_figure_is_a_picture(browser, addresses, page_name)
     context.close()
 
 
+def test_a_figure_leaves_no_frame_of_its_still_picture(visit):
+    for name in ("02-masks", "04-attention", "09-attention-maps"):
+        page = visit("file", f"book/{name}.html").page
+        assert page.locator(".cell_output .output:empty").count() == 0
+
+
 def test_there_is_a_still_picture_for_each_figure(built):
     number = {
         path.name: path.read_text(encoding="utf-8").count('class="d2lmini-still"')
