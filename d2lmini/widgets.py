@@ -275,15 +275,16 @@ def explore_heads(num_heads=2, order="project", feature=0, amount=2.0) -> Figure
     return Figure("heads.js", state, picture, alt, as_lists(data))
 
 
-def explore_layers(layer="layer", position=2, feature=0, amount=2.0) -> Figure:
-    """A layer on two sentences of three tokens: one number changes, and which positions notice?
+def explore_layers(layer="layer", position=2, amounts=(2.0, 0.0, 0.0, 0.0)) -> Figure:
+    """A layer on two sentences of three tokens: one token changes, and which positions notice?
 
     Args:
         layer: "ffn", "layer", "batch" or "wrong", the last for steps and features at once.
-        position, feature, amount: which number is changed, and by how much.
+        position: which token is changed, 0 to 5.
+        amounts: what is added to each of its four features.
     Source: chapters 5 and 6.
     """
-    state = {"layer": layer, "position": position, "feature": feature, "amount": amount}
+    state = {"layer": layer, "position": position, "amounts": list(amounts)}
     generator = torch.Generator().manual_seed(0)
     X, Y = torch.randn(2, 6, 4, generator=generator)
     positions = ["a0", "a1", "a2", "b0", "b1", "b2"]
@@ -306,7 +307,7 @@ def explore_layers(layer="layer", position=2, feature=0, amount=2.0) -> Figure:
         "wrong": lambda X: layer_norm((X + Y).view(2, 3, 4), [3, 4]).view(6, 4),
     }[layer]
     changed = X.clone()
-    changed[position, feature] += amount
+    changed[position] += torch.tensor(amounts)
     output = compute(changed)
     change = (output - compute(X)).abs()
     picture = panels([changed, output, change], ["input X", "output", "change"], positions)
@@ -314,8 +315,8 @@ def explore_layers(layer="layer", position=2, feature=0, amount=2.0) -> Figure:
         name for name, row in zip(positions, change, strict=True) if row.max() > 1e-5
     )
     alt = (
-        "Six positions of two sentences with four features each: the input, in which one number "
-        f"of {positions[position]} has changed, the output, and the change of the output. "
+        "Six positions of two sentences with four features each: the input, in which "
+        f"{positions[position]} has changed, the output, and the change of the output. "
         f"Rows that have changed: {noticed}."
     )
     return Figure("layers.js", state, picture, alt, as_lists(data))

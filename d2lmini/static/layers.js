@@ -1,4 +1,4 @@
-// Chapters 5 and 6: one number of one token changes; which positions notice?
+// Chapters 5 and 6: one token's vector changes; which positions notice?
 import { choice, controlState, figure, matrix, show, slider } from "./matrix.js";
 import { layerNorm, linear } from "./forward.js";
 
@@ -28,18 +28,17 @@ function render({ model, el }) {
   const layer = choice("Layer", NAMES, first.layer, (value) => state.set({ layer: value }));
   const token = choice("Position", Object.fromEntries(positions.map((name, i) => [i, name])),
     first.position, (value) => state.set({ position: Number(value) }));
-  const feature = slider("Feature", { min: 0, max: X[0].length - 1, value: first.feature },
-    (value) => state.set({ feature: value }));
-  const amount = slider("Changed by", { min: -4, max: 4, step: 0.1, value: first.amount,
-    format: (v) => show(v, 1) }, (value) => state.set({ amount: value }));
+  const amounts = X[0].map((_, k) => slider(`Add to feature ${k}`, { min: -4, max: 4, step: 0.1,
+    value: first.amounts[k], format: (v) => show(v, 1) }, (value) =>
+    state.set({ amounts: state.get().amounts.map((v, f) => (f === k ? value : v)) })));
   const onReach = (text) => frame.explain(text);
   const [input, output, change] = ["input", "output", "change of the output"].map((title) =>
     matrix({ title, rowsAre: "positions", columnsAre: "features", onReach }));
   const frame = figure(model, el, {
-    title: "One number changes: who notices?",
-    controls: [layer, token, feature, amount].map((c) => c.element),
+    title: "One token changes: who notices?",
+    controls: [layer, token, ...amounts].map((c) => c.element),
     parts: [input, output, change].map((m) => m.element),
-    help: "Two sentences, a and b. Move the last slider.",
+    help: "Two sentences, a and b, of three positions each. Move a slider.",
   });
 
   const apply = (kind, rows) => {
@@ -67,16 +66,16 @@ function render({ model, el }) {
     return `(${show(rows[i][k])} − mean ${show(mean)}) / root of variance ${show(variance)}, those of ${name}`;
   };
 
-  function update({ layer: kind, position: p, feature: f, amount: a }) {
-    const changed = X.map((row, i) => row.map((v, k) => (i === p && k === f ? v + a : v)));
+  function update({ layer: kind, position: p, amounts: a }) {
+    const changed = X.map((row, i) => row.map((v, k) => (i === p ? v + a[k] : v)));
     const before = apply(kind, X);
     const after = apply(kind, changed);
     const labels = { rows: positions, columns: X[0].map((_, k) => k), top: 3 };
     const difference = (i, k) => after[i][k] - before[i][k];
     const added = kind === "ffn" ? 0 : 1; // whether there is a Y to add
     const entering = changed.map((row, i) => row.map((v, k) => v + added * Y[i][k]));
-    const own = (i, k) => (i === p && k === f && a !== 0
-      ? `${show(X[i][k])} changed by ${show(a, 1)}` : show(X[i][k]));
+    const own = (i, k) => (i === p && a[k] !== 0
+      ? `${show(X[i][k])} and ${show(a[k], 1)} more` : show(X[i][k]));
     input.update({ ...labels, mark: p, heading: added ? "input X + Y" : "input X",
       value: (i, k) => entering[i][k],
       explain: (i, k) => (added ? `${show(entering[i][k])}: x is ${own(i, k)}, and y is ${
@@ -87,13 +86,14 @@ function render({ model, el }) {
       explain: (i, k) => `${show(after[i][k], 3)} − (${show(before[i][k], 3)})` });
     const noticed = positions.filter((_, i) => X[0].some((_, k) => Math.abs(difference(i, k)) > 1e-9));
     const others = noticed.filter((name) => name !== positions[p]);
-    frame.note(a === 0 ? "Nothing is changed yet."
-      : others.length === 0 ? `Only ${positions[p]} changes.`
-        : `${positions[p]} was changed, and with it ${others.join(", ")}.`);
+    const last = noticed.length === 0 ? "no output notices."
+      : others.length === 0 ? "no other output notices."
+        : `the output changes at ${noticed.join(", ")}.`;
+    frame.note(a.every((v) => v === 0) ? "Nothing is changed yet."
+      : `${positions[p]} was changed: ${last}`);
     layer.set(kind);
     token.set(p);
-    feature.set(f);
-    amount.set(a);
+    amounts.forEach((control, k) => control.set(a[k]));
   }
   update(first);
 }
