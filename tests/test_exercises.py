@@ -108,6 +108,12 @@ def test_each_plausible_mistake_is_rejected_and_named(exercise):
 
 
 @each_exercise
+def test_a_solution_is_not_handed_in_for_the_reader(exercise):
+    """Who runs all cells must not find exercises solved in the report."""
+    assert "check.exercise" not in NOTEBOOKS[exercise.name][2]
+
+
+@each_exercise
 def test_there_are_three_different_hints(exercise):
     assert len(set(exercise.hints)) == 3
 
