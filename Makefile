@@ -9,6 +9,7 @@ CODE := requirements.txt $(wildcard results/*.json) $(shell find d2lmini -name '
 .PHONY: book serve test bench clean
 
 book: $(VENV)/installed _build/code-unchanged
+	$(BIN)/python tools/run_notebooks.py
 	$(BIN)/jupyter-book build -W -n --keep-going .
 	@echo "Open $(CURDIR)/_build/html/index.html, or run 'make serve'."
 
@@ -24,7 +25,8 @@ test: $(VENV)/installed
 	# --nbval-lax: notebooks carry no stored outputs, so a cell passes if it runs.
 	$(BIN)/pytest --nbval-lax --nbval-cell-timeout=300 -n 2 --dist loadscope book
 	# The built pages: first as files, then in a browser.
-	built=$$(mktemp -d) && $(BIN)/jupyter-book build -W -n --keep-going --path-output "$$built" . \
+	built=$$(mktemp -d) && $(BIN)/python tools/run_notebooks.py "$$built/_build" \
+		&& $(BIN)/jupyter-book build -W -n --keep-going --path-output "$$built" . \
 		&& $(BIN)/python tests/check_built_book.py "$$built/_build/html" \
 		&& $(BIN)/pytest tests/browser -n 2 --built "$$built/_build/html" \
 			--screenshots _build/screenshots && rm -rf "$$built"

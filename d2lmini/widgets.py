@@ -530,6 +530,7 @@ def explore_translator(
         "view": "weights",
         "padding": 0,
         "beam": 1,
+        "hypothesis": 0,
         "off": [],
     }
     read = [*normalise(examples[0][0]).split(), "<eos>"]

@@ -119,6 +119,25 @@ def test_a_word_is_text_whatever_it_holds(show, make):
     assert page.problems == []
 
 
+def test_a_hypothesis_of_the_beam_can_be_looked_at(show):
+    page = show([FIGURES["explore_translator"]()])
+    figure = page.locator(".d2lmini-figure")
+    figure.get_by_label("Search").select_option("4")
+    hypotheses = figure.locator(".hypotheses button")
+    assert hypotheses.count() == 4
+    for n in range(4):
+        hypotheses.nth(n).press("Enter")
+        words = hypotheses.nth(n).inner_text().split()
+        assert figure.locator(".tokens button").all_inner_texts() == words
+        rows = figure.locator(".matrix").last.locator("tbody th").all_inner_texts()
+        assert rows == ["<bos>", *words[:-1]]
+        pressed = hypotheses.evaluate_all("all => all.map(b => b.ariaPressed)")
+        assert pressed.index("true") == n and pressed.count("true") == 1
+    figure.get_by_label("Search").select_option("2")  # starts again at the best
+    assert hypotheses.first.get_attribute("aria-pressed") == "true"
+    assert page.problems == []
+
+
 BAD = {
     "": "Type",
     "   \t ": "Type",

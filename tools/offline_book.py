@@ -5,9 +5,11 @@ Here MathJax comes from the pip package sphinx-mathjax-offline, and thebe goes. 
 shows widgets, 3.7 MB from a CDN as well, is replaced in _config.yml by the book's own loader,
 book/_static/figures.js; and a widget's still picture, which MyST-NB would drop, stays beside it.
 
-And the pages are made light: pictures with a palette, no source maps of the theme's scripts.
+And the pages are made light: pictures with a palette, no state of widgets that need a kernel,
+no source maps of the theme's scripts.
 """
 
+import json
 import shutil
 from importlib.metadata import distribution
 from pathlib import Path
@@ -30,6 +32,21 @@ def remove_thebe(app, pagename, templatename, context, doctree):
 
     scripts = context.get("script_files", [])
     scripts[:] = [script for script in scripts if not is_thebe(script)]
+
+
+def drop_dead_state(app, pagename, templatename, context, doctree):
+    """Of the widgets whose state a page saves, keep the figures: the rest need a kernel."""
+    for script in context.get("script_files", []):
+        attributes = getattr(script, "attributes", {})
+        if attributes.get("type") == "application/vnd.jupyter.widget-state+json":
+            saved = json.loads(attributes["body"])
+            saved["state"] = {
+                model: widget
+                for model, widget in saved["state"].items()
+                if widget["model_module"] == "anywidget"
+            }
+            # A token may hold "</script>", which would end this script.
+            attributes["body"] = json.dumps(saved).replace("</", "<\\/")
 
 
 def copy_mathjax(app, exception):
@@ -87,6 +104,7 @@ def make_light(app, exception):
 def setup(app):
     app.add_post_transform(KeepStillPictures)
     app.connect("html-page-context", remove_thebe, priority=900)
+    app.connect("html-page-context", drop_dead_state, priority=900)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", make_light)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -34,8 +34,8 @@ function render({ model, el }) {
   const frame = figure(model, el, {
     title: "Sinusoidal positions",
     controls: [width, base, column, position, offset].map((c) => c.element),
-    parts: [table.element,
-      make("div", { className: "stack curves" }, wave.element, likeness.element), rotation],
+    parts: [make("div", { className: "stack" }, table.element, rotation),
+      make("div", { className: "stack curves" }, wave.element, likeness.element)],
     help: "Point at a number of the table, or move a marker. Grey hand: position i; blue: i + k.",
   });
   table.element.classList.add("dense");

@@ -22,12 +22,13 @@ function render({ model, el }) {
   const net = makeNet(data, model.get("weights"));
   const state = controlState(model, update);
   const first = state.get();
+  const start = { hypothesis: 0, step: 0 }; // of another sentence, or of another search
 
-  const text = textField("English", first.text, (value) => state.set({ text: value, step: 0 }));
+  const text = textField("English", first.text, (value) => state.set({ text: value, ...start }));
   const example = choice("Example", { "": "…", ...Object.fromEntries(examples.map(([en]) => [en, en])) },
-    "", (value) => value && state.set({ text: value, step: 0 }));
+    "", (value) => value && state.set({ text: value, ...start }));
   const beam = choice("Search", { 1: "greedy", 2: "beam of 2", 4: "beam of 4" }, first.beam,
-    (value) => state.set({ beam: Number(value) }));
+    (value) => state.set({ beam: Number(value), ...start }));
   const padding = slider("Padding", { min: 0, max: 4, value: first.padding },
     (value) => state.set({ padding: value }));
   const view = choice("Show", VIEWS, first.view, (value) => state.set({ view: value }));
@@ -59,7 +60,7 @@ function render({ model, el }) {
   const map = matrix({ title: "attention", rowsAre: "queries", columnsAre: "keys",
     onReach: (said) => frame.explain(said) });
   const groups = Object.entries(KINDS).map(([kind, label]) =>
-    make("div", { className: "group" }, make("p", { className: "caption" }, `${label}: a row is a layer`),
+    make("div", { className: "group" }, make("p", { className: "caption" }, label),
       make("div", { className: "thumbnails", style: `--columns: ${numHeads}` },
         ...thumbnails.filter((_, n) => names[n].startsWith(kind)).map((t) => t.element))));
   const frame = figure(model, el, {
@@ -72,7 +73,7 @@ function render({ model, el }) {
       make("div", { className: "stack" },
         make("div", { className: "controls" }, view.element, isOn.element, everyHead), map.element),
     ],
-    help: "Choose a French word to see what else could have come; choose a small map to see it whole.",
+    help: "Choose a French word to see what else could have come; choose a small map to see it whole (a row of them is a layer).",
   });
 
   // What was read, and what had to be left out of it.
@@ -104,7 +105,8 @@ function render({ model, el }) {
       ...["<eos>", ...pads].map((token) => srcIds.get(token))];
     const encoded = net.encode(ids, new Set(now.off), [], real);
     const found = search(net, encoded, { bos, eos, numSteps, beamSize: now.beam });
-    const [best] = found;
+    const chosen = Math.min(now.hypothesis, found.length - 1);
+    const best = found[chosen];
     const decoded = net.decode(best.ids.slice(0, -1), encoded);
     const written = best.ids.slice(1).map((id) => tgtTokens[id]);
     const step = Math.min(now.step, written.length - 1);
@@ -123,10 +125,16 @@ function render({ model, el }) {
       return [button, " "];
     }));
     verdict.textContent = judge(now, ids, encoded, best);
-    others.replaceChildren(...(now.beam > 1 ? found : []).map((hypothesis) =>
-      make("li", {}, `${hypothesis.ids.slice(1).map((id) => tgtTokens[id]).join(" ")}   probability ${
-        show(Math.exp(hypothesis.logProb), 4)}, ${
-        show(-hypothesis.logProb / (hypothesis.ids.length - 1), 3)} nats a token`)));
+    others.replaceChildren(...(now.beam > 1 ? found : []).map((hypothesis, n) => {
+      const button = make("button", { type: "button", "aria-pressed": String(n === chosen) },
+        hypothesis.ids.slice(1).map((id) => tgtTokens[id]).join(" "));
+      button.addEventListener("click", () => {
+        state.set({ hypothesis: n, step: 0 });
+        others.querySelectorAll("button")[n].focus();
+      });
+      return make("li", {}, button, ` probability ${show(Math.exp(hypothesis.logProb), 4)}, ${
+        show(-hypothesis.logProb / (hypothesis.ids.length - 1), 3)} nats a token`);
+    }));
 
     const likely = best.alternatives[step];
     alternatives.update({ rows: [`step ${step}`], columns: likely.map(({ id }) => tgtTokens[id]),
