@@ -441,7 +441,8 @@ def block_diagram(blocks):
 
 def pack(numbers, num_heads, num_layers):
     """What forward.js needs to find its way in the numbers of a state_dict."""
-    shapes = {name: list(tensor.shape) for name, tensor in numbers.items()}
+    # Pairs and no dict: Jupyter sorts the keys of a dict when it saves a notebook.
+    shapes = [(name, list(tensor.shape)) for name, tensor in numbers.items()]
     return {"shapes": shapes, "num_heads": num_heads, "num_layers": num_layers}
 
 

@@ -32,7 +32,8 @@ def show(browser):
         views = [{"version_major": 2, "model_id": figure.model_id} for figure in figures]
 
         def script(kind, value):
-            text = json.dumps(value).replace("</", "<\\/")
+            # Jupyter sorts the keys when it saves a notebook.
+            text = json.dumps(value, sort_keys=True).replace("</", "<\\/")
             return (
                 f'<script type="application/vnd.jupyter.widget-{kind}+json">{text}</script>'
             )

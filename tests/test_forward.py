@@ -1,6 +1,7 @@
 """The forward pass in the browser is that of the package: same logits, same attention."""
 
 import base64
+import json
 import copy
 import json
 
@@ -67,7 +68,8 @@ def page(browser, translator):
             const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
             window.net = forward.makeNet(data, new DataView(bytes.buffer));
         }""",
-        [figure.data, bytes_],
+        # As Jupyter saves it: with the keys sorted.
+        [json.loads(json.dumps(figure.data, sort_keys=True)), bytes_],
     )
     yield page
     page.close()

@@ -61,19 +61,19 @@ export const sinusoid = (i, width, base = 10000) =>
 
 // An encoder-decoder from the numbers of its state_dict.
 //
-// shapes: name -> shape, in the order of the bytes, which are float32.
+// shapes: pairs of a name and a shape, in the order of the bytes, which are float32.
 // off: set of heads that are switched off, such as "cross.0.2" (kind, layer, head).
 export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, bytes) {
   const P = {};
   let offset = 0;
-  for (const [name, shape] of Object.entries(shapes)) {
+  for (const [name, shape] of shapes) {
     const width = shape.at(-1);
     const rows = Array.from({ length: shape.length === 2 ? shape[0] : 1 }, (_, r) =>
       Array.from({ length: width }, (_, k) => bytes.getFloat32(offset + 4 * (r * width + k), true)));
     P[name] = shape.length === 2 ? rows : rows[0];
     offset += 4 * rows.length * width;
   }
-  const numHiddens = shapes["encoder.embedding.embedding.weight"][1];
+  const numHiddens = P["encoder.embedding.embedding.weight"][0].length;
   const headSize = numHiddens / numHeads;
 
   const split = (X) =>

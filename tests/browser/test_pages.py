@@ -1,5 +1,8 @@
 """Every page of the built book: quiet, within its screen, accessible, and alive."""
 
+import html
+import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
@@ -51,6 +54,16 @@ def test_a_picture_of_the_page(visit, page_name, pytestconfig):
         theme = "dark" if dark else "light"
         page.screenshot(path=folder / f"{name}-{width}-{theme}.png", full_page=True)
         assert (folder / f"{name}-{width}-{theme}.png").stat().st_size > 0
+
+
+def test_the_translator_writes_what_the_net_of_its_page_wrote(visit, built):
+    """From the notebook through the cache and the page to the browser: the same weights."""
+    source = (built / "book" / "09-attention-maps.html").read_text(encoding="utf-8")
+    still = re.search(r"while the net translates (.*?): a row", html.unescape(source))[1]
+    figure = visit("file", "book/09-attention-maps.html").page.locator(FIGURE)
+    english = figure.get_by_label("English").input_value()
+    french = " ".join(figure.locator(".tokens button").all_inner_texts())
+    assert still == f"'{english}' as '{french.removesuffix(' <eos>')}'"
 
 
 def seen(figure, control):
