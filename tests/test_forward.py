@@ -1,7 +1,6 @@
 """The forward pass in the browser is that of the package: same logits, same attention."""
 
 import base64
-import json
 import copy
 import json
 

@@ -1,7 +1,7 @@
 """Run the book's notebooks, as many at a time as there are cores; `python tools/run_notebooks.py`.
 
-Jupyter Book runs one after the other, which takes twice as long on two cores. It finds what was run
-here in its cache; a notebook that failed is not in there, so Jupyter Book runs it again and reports.
+Jupyter Book runs one after the other, which takes twice as long on two cores. It finds what was
+run here in its cache; a notebook that failed is not there, so it is run again and reported.
 """
 
 import sys
