@@ -139,18 +139,18 @@ def train_epoch(net, train_iter, optimizer, schedule, bos, device, label_smoothi
     return nats / num_tokens, num_tokens / (time.perf_counter() - start)
 
 
-def warmup(num_steps: int) -> Callable[[int], float]:
-    """Factor on the learning rate by step: up linearly for num_steps, then 1 / sqrt(step).
+def warmup(warmup_steps: int) -> Callable[[int], float]:
+    """Factor on the learning rate by step: up linearly for warmup_steps, then 1 / sqrt(step).
 
     Args:
-        num_steps: 0 gives the constant 1.
+        warmup_steps: 0 gives the constant 1.
     Source: Vaswani et al. 2017, section 5.3; chapter 8.
     """
 
     def factor(step):
-        if num_steps == 0:
+        if warmup_steps == 0:
             return 1.0
-        return min((step + 1) / num_steps, math.sqrt(num_steps / (step + 1)))
+        return min((step + 1) / warmup_steps, math.sqrt(warmup_steps / (step + 1)))
 
     return factor
 
