@@ -228,7 +228,7 @@ EXERCISES = [
         },
         (
             "Count all tokens of all sentences first, for example with collections.Counter.",
-            "A token becomes <unk> if its word occurs less than min_freq times.",
+            "A token becomes <unk> if its word occurs fewer than min_freq times.",
             "Go through the tokens, not through the words: a word counts as often as it occurs.",
         ),
     ),
