@@ -134,8 +134,26 @@ def test_a_hypothesis_of_the_beam_can_be_looked_at(show):
         assert rows == ["<bos>", *words[:-1]]
         pressed = hypotheses.evaluate_all("all => all.map(b => b.ariaPressed)")
         assert pressed.index("true") == n and pressed.count("true") == 1
-    figure.get_by_label("Search").select_option("2")  # starts again at the best
-    assert hypotheses.first.get_attribute("aria-pressed") == "true"
+    for again in (
+        lambda: figure.get_by_label("Search").select_option("2"),
+        lambda: figure.get_by_label("This head is on").uncheck(),
+        lambda: figure.get_by_role("button", name="Switch all heads on").click(),
+    ):
+        hypotheses.nth(1).click()
+        again()  # what is best now is shown
+        assert hypotheses.first.get_attribute("aria-pressed") == "true"
+    assert page.problems == []
+
+
+def test_without_a_word_the_last_translation_can_still_be_looked_at(show):
+    page = show([FIGURES["explore_translator"]()])
+    figure = page.locator(".d2lmini-figure")
+    written = figure.locator(".tokens").all_inner_texts()
+    figure.get_by_label("English").fill("")
+    assert figure.locator(".tokens").all_inner_texts() == written
+    figure.get_by_label("Search").select_option("4")
+    assert figure.locator(".hypotheses button").count() == 4
+    assert figure.get_by_label("English").input_value() == ""
     assert page.problems == []
 
 

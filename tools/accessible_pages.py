@@ -1,4 +1,4 @@
-"""A Sphinx extension: repairs of the HTML that readers with a screen reader need.
+"""A Sphinx extension: repairs of the HTML, most of which readers with a screen reader need.
 
 The tools that write it (docutils, pandas, the bibliography) have these small faults; the tests in
 tests/browser hold the pages to the rules of axe.
@@ -6,6 +6,9 @@ tests/browser hold the pages to the rules of axe.
 
 import re
 
+FORMULA_AND_MARK = re.compile(
+    r'(<span class="math notranslate nohighlight">[^<]*</span>[.,;:!?)]+)'
+)
 EMPTY_HEADER = re.compile(r"<th\b([^>]*)>(\s*<p>\s*</p>\s*|\s*)</th>")
 
 
@@ -16,6 +19,8 @@ def repair(app, pagename, templatename, context, doctree):
     body = EMPTY_HEADER.sub(r"<td\1></td>", body)
     # An entry of a list is a list item; the role that is written has been withdrawn.
     body = body.replace('role="doc-biblioentry"', 'role="listitem"')
+    # A line must not begin with the full stop of a formula.
+    body = FORMULA_AND_MARK.sub(r'<span class="unbroken">\1</span>', body)
     context["body"] = body
 
 

@@ -18,8 +18,9 @@ const SIMILARITIES = {
   },
   cosine: (q, k) => {
     const lengths = length(q) * length(k);
-    return [lengths ? dot(q, k) / lengths : 0,
-      `(${product(q, k)}) / (${show(length(q))} · ${show(length(k))})`];
+    return lengths
+      ? [dot(q, k) / lengths, `(${product(q, k)}) / (${show(length(q))} · ${show(length(k))})`]
+      : [0, "a query of length 0 has no direction; its cosine is taken as 0"];
   },
   additive: (q, k) => [2 * Math.tanh(q[0] + k[0]) + 2 * Math.tanh(q[1] + k[1]),
     `2 tanh(${show(q[0])} + ${show(k[0])}) + 2 tanh(${show(q[1])} + ${show(k[1])})`],
@@ -99,8 +100,7 @@ function render({ model, el }) {
     const curve = (divide) => SIZES.map((size) => entropy(softmax(keys.map((k) =>
       SIMILARITIES[similarity](q, k, { d_k: size, scaled: divide })[0]))));
     spread.update({ x: SIZES, low: 0, high: Math.log(keys.length), at: SIZES.indexOf(d),
-      series: similarity === "dot"
-        ? { "not divided": curve(false), divided: curve(true) } : { entropy: curve(false) } });
+      series: { "not divided": curve(false), divided: curve(true) } });
     plane.replaceChildren(
       draw("line", { class: "axis", x1: -SIDE, x2: SIDE, y1: 0, y2: 0 }),
       draw("line", { class: "axis", y1: -SIDE, y2: SIDE, x1: 0, x2: 0 }),
@@ -116,6 +116,7 @@ function render({ model, el }) {
     plane.setAttribute("aria-label", `The query at ${show(q[0])}, ${show(q[1])}; the largest weight, ${
       show(Math.max(...p))}, is that of ${words[p.indexOf(Math.max(...p))]}`);
     for (const control of [scaled, size]) control.disable(similarity !== "dot");
+    spread.element.hidden = similarity !== "dot"; // the others do not depend on d_k
     kind.set(similarity);
     scaled.set(now.scaled);
     size.set(SIZES.indexOf(d));

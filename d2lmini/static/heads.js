@@ -65,7 +65,7 @@ function render({ model, el }) {
       const differs = (i, j) => Math.abs(now[i][j] - before[i][j]) > 1e-9;
       const most = Math.max(...now.flatMap((row, i) => row.map((v, j) => Math.abs(v - before[i][j]))));
       map.update({ rows: words, columns: words, top: 1, value: (i, j) => now[i][j],
-        heading: `weights, head ${h}: ${most > 1e-9 ? `moved by up to ${most.toPrecision(2)}` : "as before"}`,
+        remark: most > 1e-9 ? `: moved by up to ${most.toPrecision(2)}` : ": as before",
         explain: (i, j) => (differs(i, j)
           ? `${show(now[i][j], 3)}; it was ${show(before[i][j], 3)} before the change`
           : `${show(now[i][j], 3)}, as before the change`) });

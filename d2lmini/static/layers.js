@@ -63,7 +63,7 @@ function render({ model, el }) {
     const [group, name] = groups[kind](rows, i, k);
     const mean = group.reduce((sum, v) => sum + v) / group.length;
     const variance = group.reduce((sum, v) => sum + (v - mean) ** 2, 0) / group.length;
-    return `(${show(rows[i][k])} − mean ${show(mean)}) / root of variance ${show(variance)}, those of ${name}`;
+    return `(${show(rows[i][k])} − mean ${show(mean)}) / √(variance ${show(variance)}), mean and variance of ${name}`;
   };
 
   function update({ layer: kind, position: p, amounts: a }) {

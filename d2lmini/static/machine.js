@@ -17,14 +17,14 @@ function leaving({ X, Y, terms, gain, bias }, i, k, block) {
   if (gain) {
     const mean = X[i].reduce((sum, v) => sum + v) / X[i].length;
     const variance = X[i].reduce((sum, v) => sum + (v - mean) ** 2, 0) / X[i].length;
-    return `(${show(X[i][k], 3)} − mean ${show(mean, 3)}) / root of variance ${
-      show(variance, 3)} · ${show(gain[k], 2)} + ${show(bias[k], 2)}`;
+    return `(${show(X[i][k], 3)} − mean ${show(mean, 3)}) / √(variance ${
+      show(variance, 3)}) · ${show(gain[k], 2)} + ${show(bias[k], 2)}`;
   }
   const all = terms(i, k).filter((term) => term !== 0);
   const largest = all.sort((a, b) => Math.abs(b) - Math.abs(a)).slice(0, 3);
   const rest = all.length > 3 ? ` + ${all.length - 3} smaller ones` : "";
   const sum = largest.map((term) => (term < 0 ? ` − ${show(-term, 3)}` : ` + ${show(term, 3)}`)).join("");
-  return `${sum.replace(/^ \+ /, "")}${rest}: ${block.sums}`;
+  return `${sum.replace(/^ \+ /, "").replace(/^ − /, "−")}${rest}: ${block.sums}`;
 }
 
 function render({ model, el }) {
@@ -114,9 +114,11 @@ function render({ model, el }) {
     const idOnly = X[0].length === 1;
     input.update({ heading: idOnly ? "input: ids" : "input", rows: tokens, columns: columns(X),
       top: idOnly ? 1000 : 3, digits: idOnly ? 0 : 1, value: (i, k) => X[i][k],
+      axes: `rows: positions; column${idOnly ? ": the id" : "s: features"}`,
       explain: (i, k) => `${show(X[i][k], idOnly ? 0 : 3)}, ${entering(trace[n], i, k, block)}` });
     output.update({ rows: tokens, columns: block.part === "output" ? data.tgt_tokens : columns(Y),
       top: 3, digits: 1, value: (i, k) => Y[i][k],
+      axes: `rows: positions; columns: ${block.part === "output" ? "words of the vocabulary" : "features"}`,
       explain: (i, k) => `${show(Y[i][k], 3)} = ${leaving(trace[n], i, k, block)}` });
     output.element.classList.toggle("wide", wide);
     const shape = (matrix) => `(${matrix.length}, ${matrix[0].length})`;

@@ -1,5 +1,7 @@
 // Chapter 2: two sentences, two masks; scores, masked scores and weights in step.
-import { checkbox, controlState, figure, matrix, show, slider, textField, words } from "./matrix.js";
+import {
+  checkbox, controlState, figure, make, matrix, show, slider, textField, words,
+} from "./matrix.js";
 import { maskedSoftmax } from "./forward.js";
 
 const LIMIT = 8;
@@ -29,7 +31,8 @@ function render({ model, el }) {
   const frame = figure(model, el, {
     title: "Masks: scores, masked scores, weights",
     controls: [texts[0], lens[0], texts[1], lens[1], padding, causal].map((c) => c.element),
-    parts: rows.flat().map((m) => m.element),
+    parts: rows.map((three) =>
+      make("div", { className: "wide parts" }, ...three.map((m) => m.element))),
     help: "Point at a number, or reach it by Tab and the arrow keys, to see where it comes from.",
   });
 
@@ -38,7 +41,8 @@ function render({ model, el }) {
     const steps = Math.max(1, ...read.map(({ tokens }) => tokens.length));
     frame.note(read.flatMap(({ tokens, note }, b) => {
       const extra = Math.min(validLens[b], steps) - tokens.length;
-      const notes = extra > 0 ? [note, `Valid length ${validLens[b]} counts ${extra} <pad> as words.`] : [note];
+      const notes = extra > 0 && tokens.length
+        ? [note, `The valid length counts ${extra} <pad> as real.`] : [note];
       return notes.filter(Boolean).map((text) => `${b ? "Second" : "First"} sentence: ${text}`);
     }).join(" "));
     rows.forEach(([scores, masked, weights], b) => {

@@ -84,7 +84,8 @@ export function show(number, digits = 2) {
 //
 // update({ rows, columns, value, explain, ... }): labels of both axes; value(i, j) a number;
 // top the number that gets the strongest colour; digits of the numbers, null for none; heading in
-// place of the title, axes in place of what rows and columns are; mark, a row to point out.
+// place of the title, a remark after it, axes in place of what rows and columns are; mark, a row to
+// point out.
 export function matrix({ title, rowsAre, columnsAre, onReach }) {
   const name = make("span", { className: "name" }, title);
   const shape = make("span", { className: "shape" });
@@ -104,7 +105,7 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
     cells[i][j].setAttribute("tabindex", "0");
     const whole = element.closest(".d2lmini-figure");
     if (whole) whole.explained = element; // whose number the explanation is about
-    onReach?.(`${name.textContent}[${state.rows[i]}, ${state.columns[j]}] = ${state.explain(i, j)}`, i, j);
+    onReach?.(`${state.heading}[${state.rows[i]}, ${state.columns[j]}] = ${state.explain(i, j)}`, i, j);
   };
 
   // The table is built anew only if its shape changes: a keystroke changes numbers, not cells.
@@ -121,6 +122,12 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
     );
     cursor = [Math.min(cursor[0], rows.length - 1), Math.min(cursor[1], columns.length - 1)];
     cells[cursor[0]]?.[cursor[1]]?.setAttribute("tabindex", "0");
+  };
+
+  const label = (header, text) => {
+    const letters = [...String(text)];
+    header.textContent = letters.length > 12 ? `${letters.slice(0, 11).join("")}…` : text;
+    header.title = letters.length > 12 ? text : "";
   };
 
   const place = (cell) => [
@@ -143,17 +150,17 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
     cells[i + step[0]]?.[j + step[1]]?.focus();
   });
 
-  const update = ({ rows, columns, value, explain, top, digits = 2, heading = title, mark = null,
-    axes: said = null }) => {
-    name.textContent = heading;
+  const update = ({ rows, columns, value, explain, top, digits = 2, heading = title, remark = "",
+    mark = null, axes: said = null }) => {
+    name.textContent = heading + remark;
     if (said) axes.textContent = said;
     const same = rows.length === cells.length && columns.length === (cells[0]?.length ?? -1);
-    state = { rows, columns, explain };
+    state = { rows, columns, explain, heading };
     if (!same) build(rows, columns);
     shape.textContent = `(${rows.length}, ${columns.length})`;
     head.classList.toggle("upright", columns.every((label) => String(label).length < 3));
-    [...head.querySelectorAll("th")].forEach((th, j) => (th.textContent = columns[j]));
-    [...body.querySelectorAll("th")].forEach((th, i) => (th.textContent = rows[i]));
+    [...head.querySelectorAll("th")].forEach((th, j) => label(th, columns[j]));
+    [...body.querySelectorAll("th")].forEach((th, i) => label(th, rows[i]));
     cells.forEach((row, i) => row.forEach((cell, j) => {
       const number = value(i, j);
       const level = Number.isFinite(number) ? Math.min(1, Math.abs(number) / (top || 1)) : 0;

@@ -63,7 +63,8 @@ function render({ model, el }) {
       draw("circle", { r: 1, class: "axis" }), hand(i * speed, "before"), hand((i + k) * speed, "after"));
     dial.setAttribute("aria-label", `A hand at position ${i} and at position ${i + k}`);
     const [cos, sin] = [Math.cos(k * speed), Math.sin(k * speed)].map((v) => show(v, 3));
-    turn.textContent = `Columns ${pair} and ${pair + 1}, from position ${i} to ${i + k}: `
+    turn.textContent = `Columns ${pair} and ${pair + 1}, from position ${i} to ${show(i + k, 0)}${
+      P[i + k] ? "" : ", outside the table"}: `
       + `(sin, cos) times ((${cos}, ${show(-Math.sin(k * speed), 3)}), (${sin}, ${cos})), `
       + "the same matrix at every position.";
     width.set(d);

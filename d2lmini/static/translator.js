@@ -23,6 +23,7 @@ function render({ model, el }) {
   const state = controlState(model, update);
   const first = state.get();
   const start = { hypothesis: 0, step: 0 }; // of another sentence, or of another search
+  let spoken = first.text; // the last text that had a word in it
 
   const text = textField("English", first.text, (value) => state.set({ text: value, ...start }));
   const example = choice("Example", { "": "…", ...Object.fromEntries(examples.map(([en]) => [en, en])) },
@@ -35,12 +36,13 @@ function render({ model, el }) {
   const isOn = checkbox("This head is on", true, (on) => {
     const { off, kind, layer, head } = state.get();
     const name = `${kind}.${layer}.${head}`;
-    state.set({ off: on ? off.filter((other) => other !== name) : [...off, name] });
+    state.set({ off: on ? off.filter((other) => other !== name) : [...off, name], hypothesis: 0 });
   });
   const everyHead = make("button", { type: "button" });
   everyHead.addEventListener("click", () => {
     const { off } = state.get();
-    state.set({ off: off.length ? [] : names.filter((name) => name.startsWith("cross")) });
+    state.set({ off: off.length ? [] : names.filter((name) => name.startsWith("cross")),
+      hypothesis: 0 });
   });
   const names = Object.keys(KINDS).flatMap((kind) =>
     Array.from({ length: numLayers * numHeads }, (_, n) =>
@@ -53,6 +55,7 @@ function render({ model, el }) {
   const source = make("p", { className: "tokens" });
   const output = make("p", { className: "tokens" });
   const verdict = make("p");
+  const ranking = make("p");
   const others = make("ol", { className: "hypotheses" });
   const alternatives = matrix({ title: "what could have come", rowsAre: "step",
     columnsAre: "the most probable words",
@@ -67,7 +70,7 @@ function render({ model, el }) {
     title: "The translator of this page",
     controls: [text.element, example.element, padding.element, beam.element],
     parts: [
-      make("div", { className: "wide" }, source, output, verdict, others),
+      make("div", { className: "wide" }, source, output, verdict, ranking, others),
       alternatives.element,
       make("div", { className: "wide groups" }, ...groups),
       make("div", { className: "stack" },
@@ -89,16 +92,18 @@ function render({ model, el }) {
     }
     if (strangers.length) {
       notes.push(`Not in the vocabulary, read as <unk>: ${
-        strangers.map((token) => [...token].slice(0, 20).join("")).join(", ")}.`);
+        strangers.map((token) => [...token].slice(0, 20).join("")
+          + ([...token].length > 20 ? "…" : "")).join(", ")}.`);
     }
     return { tokens, note: notes.join(" ") };
   }
 
-  function update(now) {
-    const { tokens, note } = read(now.text);
-    frame.note(note);
-    text.set(now.text);
-    if (!tokens.length) return; // the last translation stays
+  function update(given) {
+    const { tokens: typed, note } = read(given.text);
+    text.set(given.text);
+    if (typed.length) spoken = given.text;
+    const now = { ...given, text: spoken }; // without a word, the last translation stays
+    const { tokens } = read(spoken);
     const real = tokens.length + 1;
     const pads = Array(now.padding).fill("<pad>");
     const ids = [...tokens.map((token) => srcIds.get(token) ?? unk),
@@ -116,7 +121,8 @@ function render({ model, el }) {
     source.replaceChildren("English: ", ...sourceLabels.flatMap((label) => [
       make("span", { className: label === "<unk>" ? "token unknown" : "token" }, label), " "]));
     output.replaceChildren("French: ", ...written.flatMap((token, t) => {
-      const button = make("button", { type: "button", className: "token",
+      const button = make("button", { type: "button", 
+        className: token === "<unk>" ? "token unknown" : "token",
         "aria-pressed": String(t === step) }, token);
       button.addEventListener("click", () => {
         state.set({ step: t });
@@ -132,9 +138,12 @@ function render({ model, el }) {
         state.set({ hypothesis: n, step: 0 });
         others.querySelectorAll("button")[n].focus();
       });
-      return make("li", {}, button, ` probability ${show(Math.exp(hypothesis.logProb), 4)}, ${
-        show(-hypothesis.logProb / (hypothesis.ids.length - 1), 3)} nats a token`);
+      const ended = hypothesis.ids.at(-1) === eos;
+      return make("li", {}, button, ` ${show(-hypothesis.logProb / (hypothesis.ids.length - 1), 3)
+        } nats a token${ended ? "" : ", not ended"}; probability ${show(Math.exp(hypothesis.logProb), 4)}`);
     }));
+    ranking.textContent = now.beam > 1
+      ? "Hypotheses, ended ones first, by nats a token; choose one to see its attention" : "";
 
     const likely = best.alternatives[step];
     alternatives.update({ rows: [`step ${step}`], columns: likely.map(({ id }) => tgtTokens[id]),
@@ -160,14 +169,14 @@ function render({ model, el }) {
       weights: (i, j) => weights[i][j],
     }[now.view];
     const isOff = now.off.includes(`${now.kind}.${now.layer}.${now.head}`);
-    map.update({ heading: `${KINDS[now.kind]}, layer ${now.layer}, head ${now.head}${
-      isOff ? " (off: what it fetches counts as 0)" : ""}`, rows, columns, value,
+    map.update({ heading: `${KINDS[now.kind]}, layer ${now.layer}, head ${now.head}`,
+      remark: isOff ? " (off: what it fetches counts as 0)" : "", rows, columns, value,
       mark: now.kind === "encoder" ? null : step, top: now.view === "weights" ? 1 : 6,
       axes: now.kind === "encoder" ? "rows: queries; columns: keys"
         : `rows: the word read last, with which the next is decided (marked: “${written[step]}”); columns: keys`,
       explain: (i, j) => {
         if (hidden(i, j) && now.view !== "raw") {
-          return `hidden: ${now.kind === "decoder" ? "a later word" : "padding"}; its weight is 0`;
+          return `${show(value(i, j), 0)}, hidden: ${now.kind === "decoder" ? "a later word" : "padding"}`;
         }
         const root = Math.sqrt(net.headSize);
         if (now.view !== "weights") {
@@ -198,12 +207,14 @@ function render({ model, el }) {
     const words = target.slice(1).map((id) => tgtTokens[id]).join(" ");
     const nats = (source) => `${lossOf(net, source, target).toPrecision(2)} nats a token`;
     const before = now.off.length ? `; with all heads ${nats(whole)}` : "";
-    const offs = now.off.length ? ` Off: ${now.off.join(", ")}.` : "";
+    const offs = now.off.length ? ` Heads that are off: ${now.off.length}.` : "";
+    const rare = best.ids.includes(unk)
+      ? " <unk> in the French stands for a word that is not in its vocabulary." : "";
     const cut = best.ids.at(-1) === eos ? "" : ` Stopped at ${numSteps} words without <eos>.`;
-    const what = known ? `Reference: ${words} Loss ${nats(encoded)}`
+    const what = known ? `Reference: ${words}. Loss: ${nats(encoded)}`
       : `No reference is known. Loss of what all heads together write, ${nats(encoded)}`
         + " (how sure the net is, not how right)";
-    return `${what}${before}.${offs}${cut}`;
+    return `${what}${before}.${offs}${cut}${rare}`;
   }
   update(first);
 }
