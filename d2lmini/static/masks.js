@@ -45,6 +45,8 @@ function render({ model, el }) {
         ? [note, `The valid length counts ${extra} <pad> as real.`] : [note];
       return notes.filter(Boolean).map((text) => `${b ? "Second" : "First"} sentence: ${text}`);
     }).join(" "));
+    // So that the three stay side by side.
+    rows.flat().forEach((m) => m.element.classList.toggle("compact", steps > 5));
     rows.forEach(([scores, masked, weights], b) => {
       const own = read[b].tokens;
       const tokens = Array.from({ length: steps }, (_, i) => own[i] ?? "<pad>");

@@ -69,11 +69,11 @@ def test_a_figure_lives_in_jupyterlab(browser, lab):
     assert (
         page.locator(".d2lmini-still").count() == 0
     )  # the picture is for pages without it
-    before = figure.locator(".parts").inner_text()
+    before = figure.locator(".parts").first.inner_text()
     figure.get_by_label("Causal mask").uncheck()
     figure.get_by_label("Valid length 1").focus()
     page.keyboard.press("ArrowLeft")
-    assert figure.locator(".parts").inner_text() != before
+    assert figure.locator(".parts").first.inner_text() != before
     page.locator(".jp-Notebook .jp-CodeCell .cm-content").nth(1).click()
     page.keyboard.press("Shift+Enter")
     said = page.locator(".jp-OutputArea-output", has_text="python has")
