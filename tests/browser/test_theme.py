@@ -77,7 +77,9 @@ def test_every_button_outside_the_figures_does_something(visit, how, width, page
             control.click()  # brings back what was folded away
             page.keyboard.press("Escape")
             page.wait_for_timeout(400)  # a drawer takes its time to close
+            page.mouse.move(1, 1)
             page.evaluate("document.activeElement.blur()")
+        page.locator(".tooltip").first.wait_for(state="detached")
     assert tried > 5
     assert opened.problems == []
 
