@@ -30,6 +30,14 @@ REMOTE = re.compile(
 )
 
 
+# A widget whose state is saved, but which needs a kernel to do anything.
+DEAD_WIDGET = re.compile(r'"model_module": "@jupyter-widgets/(?:controls|output)"')
+# A formula whose full stop may begin the next line.
+LOOSE_MARK = re.compile(
+    r'(?<!<span class="unbroken">)<span class="math notranslate nohighlight">[^<]*</span>[.,;:]'
+)
+
+
 class Page(HTMLParser):
     """Collects what a page loads, links to, and offers as targets."""
 
@@ -42,6 +50,8 @@ class Page(HTMLParser):
         self.problems += [
             f"fetches: {m[0]}" for _, body in code for m in REMOTE.finditer(body)
         ]
+        for what in (DEAD_WIDGET, LOOSE_MARK):
+            self.problems += [f"must not hold {m[0]}" for m in what.finditer(text)]
 
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)
