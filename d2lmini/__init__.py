@@ -1,22 +1,18 @@
 """The Transformer in small pieces, one module a concept, in the order of the book."""
 
 from d2lmini.attention import MultiHeadAttention, scaled_dot_product_attention
-from d2lmini.data import Vocab, batches, encode, load_data_nmt, normalise
-from d2lmini.datasets import read_pairs
+from d2lmini.data import Vocab, batches, encode, load_data_nmt, normalise, read_pairs
+from d2lmini.devices import try_gpu
+from d2lmini.generation import beam_search, greedy_search
 from d2lmini.layers import AddNorm, PositionWiseFFN
+from d2lmini.losses import masked_cross_entropy, seq2seq_loss, shift_right
 from d2lmini.masks import causal_mask, masked_softmax, padding_mask
 from d2lmini.positions import (
     LearnedPositionalEncoding,
     PositionalEncoding,
     sinusoidal_table,
 )
-from d2lmini.training import (
-    masked_cross_entropy,
-    shift_right,
-    train_seq2seq,
-    try_gpu,
-    xavier_init,
-)
+from d2lmini.training import evaluate, train, train_seq2seq, xavier_init
 from d2lmini.transformer import (
     DecoderBlock,
     DecoderStack,
@@ -27,20 +23,17 @@ from d2lmini.transformer import (
     TransformerDecoder,
     TransformerEncoder,
 )
-from d2lmini.translation import (
-    beam_search,
-    bleu,
-    corpus_bleu,
-    greedy_search,
-    predict_seq2seq,
-)
+from d2lmini.translation import bleu, corpus_bleu, predict_seq2seq
 
 __version__ = "0.1.0"
 
+# Figures are loaded at first use: matplotlib takes ten times as long as all the rest.
+PLOTS = "show_curves", "show_flow", "show_heatmaps"
+__all__ = [*(name for name in globals() if name[0] != "_" and name != "PLOTS"), *PLOTS]
+
 
 def __getattr__(name):
-    """Figures are loaded at first use: matplotlib takes ten times as long as all the rest."""
-    if name in ("show_heatmaps", "show_curves", "show_flow"):
+    if name in PLOTS:
         from d2lmini import plots
 
         return getattr(plots, name)

@@ -5,6 +5,7 @@ import math
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from d2lmini.arguments import check_attention, check_heads
 from d2lmini.masks import masked_softmax
 
 
@@ -28,9 +29,10 @@ def scaled_dot_product_attention(
         The output (batch, heads, queries, head_size) and the weights before dropout
         (batch, heads, queries, keys).
     Raises:
-        TypeError, ValueError: see masks.check_mask.
+        TypeError, ValueError: see arguments.check_mask and check_attention.
     Source: Vaswani et al. 2017, equation 1; chapter 4.
     """
+    check_attention(queries, keys, values, dropout)
     queries = queries / math.sqrt(queries.shape[-1])
     scores = queries @ keys.transpose(-2, -1)  # (batch, heads, queries, keys)
     weights = masked_softmax(scores, mask)
@@ -41,8 +43,9 @@ def scaled_dot_product_attention(
 class MultiHeadAttention(nn.Module):
     """num_heads attentions side by side, each on its own projection of all the features.
 
-    After a forward pass, attention_weights holds the weights of that pass, detached,
-    (batch, heads, queries, keys).
+    After a forward pass, attention_weights gives the weights of that pass, before dropout,
+    (batch, heads, queries, keys). Queries and keys are kept for it, the weights are not: for
+    a long sequence they are by far the largest tensor of the pass.
 
     Args:
         num_hiddens: width of queries, keys, values and output.
@@ -56,17 +59,14 @@ class MultiHeadAttention(nn.Module):
 
     def __init__(self, num_hiddens, num_heads, dropout, bias=False):
         super().__init__()
-        if num_heads < 1 or num_hiddens % num_heads:
-            raise ValueError(
-                f"num_hiddens ({num_hiddens}) must be divisible by num_heads ({num_heads})"
-            )
+        check_heads(num_hiddens, num_heads, dropout, bias)
         self.num_heads = num_heads
         self.dropout = dropout
         self.W_q = nn.Linear(num_hiddens, num_hiddens, bias=bias)
         self.W_k = nn.Linear(num_hiddens, num_hiddens, bias=bias)
         self.W_v = nn.Linear(num_hiddens, num_hiddens, bias=bias)
         self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
-        self.attention_weights = None
+        self.last_pass = None
 
     def forward(self, queries, keys, values, mask=None):
         """Attend; queries (batch, queries, num_hiddens), keys and values (batch, keys, ...)."""
@@ -80,10 +80,16 @@ class MultiHeadAttention(nn.Module):
         """Attend to keys and values that are projected already."""
         Q = self.split_heads(self.W_q(queries))
         dropout = self.dropout if self.training else 0.0
-        output, weights = scaled_dot_product_attention(Q, K, V, mask, dropout)
-        self.attention_weights = weights.detach()
+        output, _ = scaled_dot_product_attention(Q, K, V, mask, dropout)
+        self.last_pass = Q.detach(), K.detach(), mask  # small, where the weights are large
         output = output.transpose(1, 2).flatten(2)  # (batch, queries, num_hiddens)
         return self.W_o(output)
+
+    @property
+    def attention_weights(self):
+        """Weights of the last pass, computed anew for whoever asks."""
+        Q, K, mask = self.last_pass
+        return scaled_dot_product_attention(Q, K, K, mask)[1]
 
     def split_heads(self, X):
         """(batch, steps, num_hiddens) -> (batch, heads, steps, head_size)."""

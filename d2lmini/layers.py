@@ -2,6 +2,8 @@
 
 from torch import nn
 
+from d2lmini.arguments import check_same_shape, check_width
+
 
 class PositionWiseFFN(nn.Module):
     """The same two-layer network at each position.
@@ -36,18 +38,17 @@ class AddNorm(nn.Module):
     Shapes:
         X, the input of a part of a block, and Y, its output: (batch, steps, num_hiddens)
     Raises:
+        TypeError: num_hiddens is no whole number, such as a shape.
         ValueError: X and Y differ in shape.
     Source: Vaswani et al. 2017, section 3.1; Ba et al. 2016; chapter 6.
     """
 
     def __init__(self, num_hiddens, dropout):
         super().__init__()
+        check_width(num_hiddens)
         self.dropout = nn.Dropout(dropout)
         self.norm = nn.LayerNorm(num_hiddens)
 
     def forward(self, X, Y):
-        if X.shape != Y.shape:
-            raise ValueError(
-                f"X {tuple(X.shape)} and Y {tuple(Y.shape)} must have the same shape to be added"
-            )
+        check_same_shape(X, Y)
         return self.norm(X + self.dropout(Y))

@@ -2,6 +2,8 @@
 
 import torch
 
+from d2lmini.arguments import check_mask, check_queries_fit, check_valid_lens
+
 
 def padding_mask(valid_lens: torch.Tensor, num_steps: int) -> torch.Tensor:
     """Keys that hold a real token, for a batch of padded sequences.
@@ -18,20 +20,7 @@ def padding_mask(valid_lens: torch.Tensor, num_steps: int) -> torch.Tensor:
         ValueError: valid_lens is not one-dimensional or leaves [0, num_steps].
     Source: chapter 2.
     """
-    if (
-        valid_lens.is_floating_point()
-        or valid_lens.is_complex()
-        or valid_lens.dtype == torch.bool
-    ):
-        raise TypeError(f"valid_lens must hold integers, got {valid_lens.dtype}")
-    if valid_lens.dim() != 1:
-        raise ValueError(
-            f"valid_lens must have shape (batch,), got {tuple(valid_lens.shape)}"
-        )
-    if ((valid_lens < 0) | (valid_lens > num_steps)).any():
-        raise ValueError(
-            f"valid_lens ({valid_lens.tolist()}) must lie between 0 and num_steps ({num_steps})"
-        )
+    check_valid_lens(valid_lens, num_steps)
     steps = torch.arange(num_steps, device=valid_lens.device)
     mask = steps < valid_lens[:, None]  # (batch, steps)
     return mask[:, None, None, :]  # (batch, heads = 1, queries = 1, keys)
@@ -54,29 +43,9 @@ def causal_mask(num_queries: int, num_keys: int | None = None, device=None) -> t
     Source: Vaswani et al. 2017, section 3.2.3; chapter 2.
     """
     num_keys = num_queries if num_keys is None else num_keys
-    offset = num_keys - num_queries
-    if offset < 0:
-        raise ValueError(
-            f"num_keys ({num_keys}) must be at least num_queries ({num_queries}): "
-            "a query may always attend to its own position"
-        )
+    check_queries_fit(num_queries, num_keys)
     everything = torch.ones(num_queries, num_keys, dtype=torch.bool, device=device)
-    return everything.tril(offset)
-
-
-def check_mask(mask: torch.Tensor, shape: tuple) -> None:
-    """Raise TypeError unless mask is boolean, ValueError unless it broadcasts to shape."""
-    if not isinstance(mask, torch.Tensor) or mask.dtype != torch.bool:
-        got = mask.dtype if isinstance(mask, torch.Tensor) else type(mask).__name__
-        raise TypeError(f"mask must be a boolean tensor, True = may attend; got {got}")
-    padded = (1,) * (len(shape) - mask.dim()) + tuple(mask.shape)
-    if len(padded) > len(shape) or any(
-        m not in (1, s) for m, s in zip(padded, shape, strict=True)
-    ):
-        raise ValueError(
-            f"mask of shape {tuple(mask.shape)} does not broadcast to the scores' shape "
-            f"{tuple(shape)}: each size must be 1 or equal, aligned at the right"
-        )
+    return everything.tril(num_keys - num_queries)
 
 
 def masked_softmax(scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
@@ -91,7 +60,7 @@ def masked_softmax(scores: torch.Tensor, mask: torch.Tensor | None = None) -> to
     Returns:
         Weights of the shape of scores; each row sums to 1, or to 0 if all of it is masked.
     Raises:
-        TypeError, ValueError: see check_mask.
+        TypeError, ValueError: see arguments.check_mask.
     Source: Vaswani et al. 2017, section 3.2.3; chapter 2.
     """
     if mask is None:

@@ -3,6 +3,8 @@
 import torch
 from torch import nn
 
+from d2lmini.arguments import check_count, check_positions, check_width
+
 
 def sinusoidal_table(num_steps: int, num_hiddens: int) -> torch.Tensor:
     """Positional encoding of positions 0 to num_steps - 1.
@@ -18,23 +20,13 @@ def sinusoidal_table(num_steps: int, num_hiddens: int) -> torch.Tensor:
         ValueError: num_hiddens is odd.
     Source: Vaswani et al. 2017, section 3.5; chapter 3.
     """
-    if num_hiddens % 2:
-        raise ValueError(
-            f"num_hiddens ({num_hiddens}) must be even: sines and cosines come in pairs"
-        )
+    check_count("num_steps", num_steps)
+    check_width(num_hiddens, must_be_even=True)
     positions = torch.arange(num_steps, dtype=torch.float32)[:, None]  # (steps, 1)
     exponents = torch.arange(0, num_hiddens, 2, dtype=torch.float32) / num_hiddens
     angles = positions / 10000**exponents  # (steps, num_hiddens / 2)
     pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)
     return pairs.flatten(1)  # (steps, num_hiddens)
-
-
-def check_length(start: int, num_steps: int, max_len: int) -> None:
-    """Raise ValueError unless positions start to start + num_steps - 1 lie below max_len."""
-    if start + num_steps > max_len:
-        raise ValueError(
-            f"sequence length ({start + num_steps}) must be at most max_len ({max_len})"
-        )
 
 
 class PositionalEncoding(nn.Module):
@@ -59,9 +51,8 @@ class PositionalEncoding(nn.Module):
 
     def forward(self, X, start=0):
         """Encode X, whose first step is at position start of its sequence."""
-        num_steps = X.shape[1]
-        check_length(start, num_steps, len(self.P))
-        return self.dropout(X + self.P[start : start + num_steps])
+        check_positions(X, start, *self.P.shape)
+        return self.dropout(X + self.P[start : start + X.shape[1]])
 
 
 class LearnedPositionalEncoding(nn.Module):
@@ -73,11 +64,11 @@ class LearnedPositionalEncoding(nn.Module):
 
     def __init__(self, num_hiddens, dropout, max_len=1000):
         super().__init__()
+        check_width(num_hiddens)
         self.dropout = nn.Dropout(dropout)
         self.P = nn.Parameter(torch.randn(max_len, num_hiddens))
 
     def forward(self, X, start=0):
         """Encode X, whose first step is at position start of its sequence."""
-        num_steps = X.shape[1]
-        check_length(start, num_steps, len(self.P))
-        return self.dropout(X + self.P[start : start + num_steps])
+        check_positions(X, start, *self.P.shape)
+        return self.dropout(X + self.P[start : start + X.shape[1]])

@@ -1,5 +1,6 @@
-"""Training a sequence-to-sequence net with teacher forcing."""
+"""One training loop for every system: it is handed a net, batches and a loss."""
 
+import functools
 import math
 import os
 import sys
@@ -9,30 +10,10 @@ from collections.abc import Callable
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 from tqdm import tqdm
 
-IGNORED = -100  # a label that is no token: cross-entropy leaves it out of sum and count
-
-
-def try_gpu() -> torch.device:
-    """The device that $D2LMINI_DEVICE names; without it cuda if there is one, else cpu.
-
-    Raises:
-        ValueError: D2LMINI_DEVICE is not cpu, cuda or mps, or this machine has no such device.
-    Source: chapter 8.
-    """
-    available = {
-        "cpu": True,
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
-    }
-    name = os.environ.get("D2LMINI_DEVICE") or ("cuda" if available["cuda"] else "cpu")
-    if name not in available:
-        raise ValueError(f"D2LMINI_DEVICE ({name!r}) must be cpu, cuda or mps")
-    if not available[name]:
-        raise ValueError(f"D2LMINI_DEVICE ({name!r}) must be a device of this machine")
-    return torch.device(name)
+from d2lmini.arguments import check_count, check_token_ids, check_training
+from d2lmini.losses import seq2seq_loss
 
 
 def xavier_init(net: nn.Module) -> None:
@@ -45,98 +26,85 @@ def xavier_init(net: nn.Module) -> None:
             nn.init.xavier_uniform_(module.weight)
 
 
-def masked_cross_entropy(
-    logits: torch.Tensor,
-    labels: torch.Tensor,
-    valid_lens: torch.Tensor,
-    label_smoothing: float = 0.0,
-) -> torch.Tensor:
-    """Cross-entropy over the real tokens of a padded batch.
-
-    Args:
-        label_smoothing: share of the target probability spread over the whole vocabulary.
-    Shapes:
-        logits: (batch, steps, vocab_size)
-        labels: (batch, steps)
-        valid_lens: (batch,), the number of real tokens of each row
-    Returns:
-        Mean nats per non-pad target token, a scalar.
-    Source: chapter 8.
-    """
-    steps = torch.arange(labels.shape[1], device=labels.device)
-    labels = labels.masked_fill(steps >= valid_lens[:, None], IGNORED)
-    return F.cross_entropy(
-        logits.flatten(0, 1),  # (batch * steps, vocab_size)
-        labels.flatten(),  # (batch * steps,)
-        ignore_index=IGNORED,
-        label_smoothing=label_smoothing,
-    )
-
-
-def shift_right(labels: torch.Tensor, bos: int) -> torch.Tensor:
-    """The decoder's input under teacher forcing: <bos>, then all labels but the last.
-
-    Shapes:
-        labels: (batch, steps), and so the result
-    Source: chapter 8.
-    """
-    return F.pad(labels, (1, -1), value=bos)
-
-
 class NotFiniteError(ArithmeticError):
-    """The loss or its gradient became infinite or NaN; step counts from 1 in its epoch."""
+    """A loss or its gradient became infinite or NaN; step counts from 1 in its epoch."""
 
-    step = None
+    def __init__(self, step):
+        super().__init__(f"loss and gradient must be finite, at step {step} they are not")
+        self.step = step
 
 
-def train_step(net, batch, optimizer, bos, label_smoothing=0.0):
+def train_step(net, batch, loss, optimizer):
     """One batch forward, one backward, one step of the optimiser.
 
+    Args:
+        loss: called with (net, batch); returns a mean and the count of what it was taken over.
     Returns:
-        The loss in nats per target token.
-    Raises:
-        NotFiniteError: the loss or the gradient's norm is not finite; no step was made.
+        The mean, the count, and whether mean and gradient are finite: scalars on the device
+        for which nobody has waited.
     Source: chapter 8.
     """
-    src, src_valid_lens, tgt, tgt_valid_lens = batch
-    # Steps that are padding in every row are work for nothing.
-    src, tgt = src[:, : src_valid_lens.max()], tgt[:, : tgt_valid_lens.max()]
-    reads = shift_right(tgt, bos)
-    logits = net(src, reads, src_valid_lens)  # (batch, steps, vocab_size)
-    loss = masked_cross_entropy(logits, tgt, tgt_valid_lens, label_smoothing)
+    mean, count = loss(net, batch)
     optimizer.zero_grad()
-    loss.backward()
-    parameters = [p for group in optimizer.param_groups for p in group["params"]]
-    norm = nn.utils.clip_grad_norm_(parameters, max_norm=1.0).item()
-    if not math.isfinite(loss.item() + norm):
-        raise NotFiniteError(
-            f"loss ({loss.item()}) and gradient norm ({norm}) must be finite"
-        )
+    mean.backward()
+    norm = nn.utils.clip_grad_norm_(net.parameters(), max_norm=1.0)
     optimizer.step()
-    return loss.item()
+    return mean.detach(), count, (mean.detach() + norm).isfinite()
 
 
-def train_epoch(net, train_iter, optimizer, schedule, bos, device, label_smoothing=0.0):
+def train_epoch(net, batches, loss, optimizer, schedule, device):
     """train_step on each batch.
 
     Returns:
-        The loss, mean nats per target token, and the target tokens per second.
+        The loss, a mean over all that it counts, and the count per second.
     Raises:
-        NotFiniteError: see train_step; its step is set.
+        NotFiniteError: a loss or a gradient was not finite; the weights are spoilt.
     Source: chapter 8.
     """
-    start, nats, num_tokens = time.perf_counter(), 0.0, 0
-    for step, batch in enumerate(train_iter, start=1):
+    start, steps = time.perf_counter(), []
+    for batch in batches:
         batch = [array.to(device) for array in batch]
-        try:
-            loss = train_step(net, batch, optimizer, bos, label_smoothing)
-        except NotFiniteError as error:
-            error.step = step
-            raise
+        steps.append(train_step(net, batch, loss, optimizer))
         schedule.step()
-        batch_tokens = batch[3].sum().item()
-        nats, num_tokens = nats + loss * batch_tokens, num_tokens + batch_tokens
-    return nats / num_tokens, num_tokens / (time.perf_counter() - start)
+    # Only here does the host wait for the device: once an epoch, not once a step.
+    mean, count, finite = on_cpu(steps)
+    if not finite.all():
+        raise NotFiniteError(step=finite.tolist().index(False) + 1)
+    seconds = time.perf_counter() - start
+    return weighted_mean(mean, count), count.sum().item() / seconds
+
+
+def on_cpu(rows: list[tuple]) -> list[torch.Tensor]:
+    """Rows of scalars that lie on a device, as one vector a column, on the CPU.
+
+    Source: chapter 8.
+    """
+    columns = zip(*rows, strict=True)
+    return [torch.stack([torch.as_tensor(x) for x in column]).cpu() for column in columns]
+
+
+def weighted_mean(mean: torch.Tensor, count: torch.Tensor) -> float:
+    """The mean over all items, from the means of batches and the counts of their items.
+
+    Source: chapter 8.
+    """
+    return ((mean * count).sum() / count.sum()).item()
+
+
+@torch.no_grad()
+def evaluate(net, batches, loss, device) -> float:
+    """The loss over all batches in eval mode: nothing is dropped, nothing changes.
+
+    Args: as train.
+    Returns:
+        The mean over all that the loss counts.
+    Source: chapter 8.
+    """
+    was_training = net.training
+    net.to(device).eval()
+    steps = [loss(net, [array.to(device) for array in batch]) for batch in batches]
+    net.train(was_training)
+    return weighted_mean(*on_cpu(steps))
 
 
 def warmup(warmup_steps: int) -> Callable[[int], float]:
@@ -146,6 +114,7 @@ def warmup(warmup_steps: int) -> Callable[[int], float]:
         warmup_steps: 0 gives the constant 1.
     Source: Vaswani et al. 2017, section 5.3; chapter 8.
     """
+    check_count("warmup_steps", warmup_steps, least=0)
 
     def factor(step):
         if warmup_steps == 0:
@@ -155,50 +124,56 @@ def warmup(warmup_steps: int) -> Callable[[int], float]:
     return factor
 
 
-def train_seq2seq(
-    net,
-    train_iter,
-    lr,
-    num_epochs,
-    tgt_vocab,
-    device,
-    *,
-    warmup_steps=0,
-    label_smoothing=0.0,
-):
-    """Train net with teacher forcing: Adam, gradients clipped to norm 1.
+def train(
+    net, batches, loss, lr, num_epochs, device, *, warmup_steps=0, val_batches=None,
+    keep_best=False, unit="items",
+):  # fmt: skip
+    """Train net on any batches with any loss: Adam, gradients clipped to norm 1.
 
     A progress bar goes to stderr, plain lines where the variable CI is set. Ctrl-C stops the
-    training. So does a loss that is not finite, with a warning that names the step, and the
-    weights of the last epoch that ended well are put back.
+    training. So does a loss that is not finite, at the end of its epoch, with a warning that
+    names the step, and the weights of the last epoch that ended well are put back. A second
+    call goes on with the weights, but starts the optimiser and the warm-up anew.
 
     Args:
+        batches: a DataLoader or a list; each batch a tuple of tensors.
+        loss: called with (net, batch); returns a mean, and the count of what it was taken over.
         lr: learning rate; with a warm-up, its peak.
         warmup_steps: see warmup.
-        label_smoothing: see masked_cross_entropy.
+        val_batches: if given, the loss on them is measured after each epoch, in eval mode.
+        keep_best: whether net ends with the weights of the epoch of the lowest loss on them.
+        unit: what the loss counts, for the reports.
     Returns:
-        A pandas table, one row a finished epoch: loss (mean nats per target token, dropout on)
-        and tokens_per_sec (target tokens, padding not counted).
+        A pandas table, one row a finished epoch: loss, {unit}_per_sec and, with val_batches,
+        val_loss.
+    Raises:
+        TypeError, ValueError: see arguments.check_training.
     Source: chapter 8.
     """
     # Imported here: it takes longer to import than all of d2lmini.
     from pandas import DataFrame
 
+    check_training(batches, lr, num_epochs, val_batches, keep_best)
     net.to(device).train()
     optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(warmup_steps))
     history, snapshots = [], [_copy_weights(net)]  # after each epoch; two are kept
-    epochs = range(1, num_epochs + 1)
-    in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
-    bar = tqdm(epochs, "training", unit="epoch", disable=in_ci)
+    best = None
+    bar = _progress_bar(num_epochs)
     try:
         for epoch in bar:
-            args = optimizer, schedule, tgt_vocab.bos, device, label_smoothing
-            history.append(train_epoch(net, train_iter, *args))
+            row = train_epoch(net, batches, loss, optimizer, schedule, device)
+            if val_batches is not None:
+                row = *row, evaluate(net, val_batches, loss, device)
+            history.append(row)
             snapshots = [snapshots[-1], _copy_weights(net)]
-            _report(bar, epoch, *history[-1])
+            if keep_best and row[-1] == min(earlier[-1] for earlier in history):
+                best = snapshots[-1]
+            _report(bar, epoch, unit, *row)
     except KeyboardInterrupt:
         print(f"stopped by hand after {len(history)} epochs", file=sys.stderr)
+        if not all(p.isfinite().all() for p in net.parameters()):
+            net.load_state_dict(snapshots[-1])  # spoilt in the epoch that was stopped
     except NotFiniteError as error:
         # What fails at the first step was broken by the last step of the epoch before.
         good = max(len(history) - 1, 0) if error.step == 1 else len(history)
@@ -209,8 +184,32 @@ def train_seq2seq(
             RuntimeWarning,
             stacklevel=2,
         )
-    index = range(1, len(history) + 1)
-    return DataFrame(history, index, ["loss", "tokens_per_sec"]).rename_axis("epoch")
+    if best is not None:
+        net.load_state_dict(best)
+    columns = ["loss", f"{unit}_per_sec"] + ["val_loss"] * (val_batches is not None)
+    return DataFrame(history, range(1, len(history) + 1), columns).rename_axis("epoch")
+
+
+def train_seq2seq(
+    net, train_iter, lr, num_epochs, tgt_vocab, device, *, label_smoothing=0.0, **settings
+):
+    """train with teacher forcing, on batches of sentence pairs.
+
+    Args:
+        train_iter: batches of load_data_nmt.
+        tgt_vocab: the target vocabulary, for its <bos>.
+        label_smoothing: see losses.masked_cross_entropy.
+        settings: warmup_steps, val_batches, keep_best; see train.
+    Returns:
+        As train: the loss in nats per target token, and tokens_per_sec (target tokens, padding
+        not counted).
+    Source: chapter 8.
+    """
+    check_token_ids(net, train_iter)
+    loss = functools.partial(
+        seq2seq_loss, bos=tgt_vocab.bos, label_smoothing=label_smoothing
+    )
+    return train(net, train_iter, loss, lr, num_epochs, device, unit="tokens", **settings)
 
 
 def _copy_weights(net):
@@ -218,9 +217,18 @@ def _copy_weights(net):
     return {name: tensor.clone() for name, tensor in net.state_dict().items()}
 
 
-def _report(bar, epoch, loss, tokens_per_sec):
+def _progress_bar(num_epochs):
+    """The numbers of the epochs, with a bar on stderr unless the variable CI is set."""
+    in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
+    return tqdm(range(1, num_epochs + 1), "training", unit="epoch", disable=in_ci)
+
+
+def _report(bar, epoch, unit, loss, per_sec, val_loss=None):
     """Show an epoch on the bar; every tenth and the last as a line where there is no bar."""
-    bar.set_postfix(loss=f"{loss:.3f}", tokens_per_sec=f"{tokens_per_sec:.0f}")
+    numbers = {"loss": f"{loss:.3f}"} | (
+        {} if val_loss is None else {"val_loss": f"{val_loss:.3f}"}
+    )
+    bar.set_postfix(numbers | {f"{unit}_per_sec": f"{per_sec:.0f}"})
     if bar.disable and (epoch % 10 == 0 or epoch == bar.total):
-        line = f"epoch {epoch}: loss {loss:.3f}, {tokens_per_sec:.0f} tokens/s"
-        print(line, file=sys.stderr)
+        losses = ", ".join(f"{name} {number}" for name, number in numbers.items())
+        print(f"epoch {epoch}: {losses}, {per_sec:.0f} {unit}/s", file=sys.stderr)

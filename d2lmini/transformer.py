@@ -5,6 +5,7 @@ import math
 import torch
 from torch import nn
 
+from d2lmini.arguments import check_count, check_tokens
 from d2lmini.attention import MultiHeadAttention
 from d2lmini.layers import AddNorm, PositionWiseFFN
 from d2lmini.masks import causal_mask, padding_mask
@@ -19,16 +20,16 @@ class EncoderBlock(nn.Module):
         ffn_num_hiddens: width inside the position-wise network.
         num_heads: must divide num_hiddens.
         dropout: probability, on attention weights and on each branch.
-        use_bias: whether the attention's projections have a bias.
+        bias: whether the attention's projections have one.
     Shapes:
         X: (batch, steps, num_hiddens), and so the result
         mask: broadcastable to (batch, heads, steps, steps), True = may attend
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
 
-    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias=False):
+    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, dropout, bias=False):
         super().__init__()
-        self.attention = MultiHeadAttention(num_hiddens, num_heads, dropout, use_bias)
+        self.attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias)
         self.addnorm1 = AddNorm(num_hiddens, dropout)
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
         self.addnorm2 = AddNorm(num_hiddens, dropout)
@@ -52,11 +53,11 @@ class DecoderBlock(nn.Module):
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
 
-    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias=False):
+    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, dropout, bias=False):
         super().__init__()
-        self.self_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, use_bias)
+        self.self_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias)
         self.addnorm1 = AddNorm(num_hiddens, dropout)
-        self.cross_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, use_bias)
+        self.cross_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias)
         self.addnorm2 = AddNorm(num_hiddens, dropout)
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
         self.addnorm3 = AddNorm(num_hiddens, dropout)
@@ -82,11 +83,10 @@ class EncoderStack(nn.Module):
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
 
-    def __init__(
-        self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, use_bias=False
-    ):
+    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout):
         super().__init__()
-        sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias
+        check_count("num_layers", num_layers)
+        sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout
         self.blocks = nn.ModuleList(EncoderBlock(*sizes) for _ in range(num_layers))
 
     def forward(self, X, mask=None):
@@ -102,11 +102,10 @@ class DecoderStack(nn.Module):
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
 
-    def __init__(
-        self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, use_bias=False
-    ):
+    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout):
         super().__init__()
-        sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias
+        check_count("num_layers", num_layers)
+        sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout
         self.blocks = nn.ModuleList(DecoderBlock(*sizes) for _ in range(num_layers))
 
     def forward(self, X, memory, memory_mask=None, caches=None):
@@ -143,13 +142,12 @@ class TokenEmbedding(nn.Module):
     def forward(self, tokens, start=0):
         """Embed tokens, the first of which is at position start of its sequence."""
         vocab_size, num_hiddens = self.embedding.weight.shape
-        outside = (tokens < 0) | (tokens >= vocab_size)
-        if outside.any():
-            token = tokens[outside][0].item()
-            raise ValueError(
-                f"token id ({token}) must lie in [0, vocab_size) = [0, {vocab_size})"
-            )
-        X = self.embedding(tokens) * math.sqrt(num_hiddens)  # (batch, steps, num_hiddens)
+        try:
+            X = self.embedding(tokens) * math.sqrt(num_hiddens)
+        except IndexError:
+            check_tokens(tokens, vocab_size)  # says which id has no row
+            raise
+        # X: (batch, steps, num_hiddens)
         return self.positions(X, start)
 
 
@@ -165,19 +163,12 @@ class TransformerEncoder(nn.Module):
     """
 
     def __init__(
-        self,
-        vocab_size,
-        num_hiddens,
-        ffn_num_hiddens,
-        num_heads,
-        num_layers,
-        dropout,
-        use_bias=False,
+        self, vocab_size, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout
     ):
         super().__init__()
         self.embedding = TokenEmbedding(vocab_size, num_hiddens, dropout)
         self.stack = EncoderStack(
-            num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, use_bias
+            num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout
         )
 
     def forward(self, tokens, valid_lens=None):
@@ -206,19 +197,12 @@ class TransformerDecoder(nn.Module):
     """
 
     def __init__(
-        self,
-        vocab_size,
-        num_hiddens,
-        ffn_num_hiddens,
-        num_heads,
-        num_layers,
-        dropout,
-        use_bias=False,
+        self, vocab_size, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout
     ):
         super().__init__()
         self.embedding = TokenEmbedding(vocab_size, num_hiddens, dropout)
         self.stack = DecoderStack(
-            num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, use_bias
+            num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout
         )
         self.output = nn.Linear(num_hiddens, vocab_size)
 

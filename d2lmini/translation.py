@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import torch
 
+from d2lmini.arguments import check_as_many, check_count, check_words
 from d2lmini.data import encode, normalise
-from d2lmini.masks import padding_mask
+from d2lmini.generation import beam_search, greedy_search
 
 
 class AttentionWeights(NamedTuple):
@@ -17,13 +18,6 @@ class AttentionWeights(NamedTuple):
     encoder: torch.Tensor
     decoder: torch.Tensor
     cross: torch.Tensor
-
-
-class Hypothesis(NamedTuple):
-    """A translation in the making: its token ids, <bos> first, and their log-probability."""
-
-    tokens: list[int]
-    log_prob: float
 
 
 def encode_source(src_sentence, src_vocab, num_steps, device):
@@ -35,9 +29,8 @@ def encode_source(src_sentence, src_vocab, num_steps, device):
         A word is not in the vocabulary, or the sentence is cut.
     Source: chapter 8.
     """
+    check_words("src_sentence", src_sentence)
     sentence = normalise(src_sentence)
-    if not sentence:
-        raise ValueError(f"src_sentence ({src_sentence!r}) must contain at least one word")
     unknown = [token for token in sentence.split() if token not in src_vocab]
     if unknown:
         warnings.warn(f"not in the vocabulary, read as <unk>: {unknown}", stacklevel=3)
@@ -46,73 +39,6 @@ def encode_source(src_sentence, src_vocab, num_steps, device):
         warnings.warn(f"{length} tokens are cut to num_steps ({num_steps})", stacklevel=3)
     src, valid_lens = encode([sentence], src_vocab, num_steps)
     return src.to(device), valid_lens.to(device)
-
-
-@torch.no_grad()
-def greedy_search(net, src, src_valid_lens, bos, eos, num_steps):
-    """Take the most probable token at each step, until <eos> or num_steps tokens.
-
-    Shapes:
-        src: (1, source steps)
-        src_valid_lens: (1,)
-    Returns:
-        A Hypothesis.
-    Source: chapter 8.
-    """
-    memory = net.encoder(src, src_valid_lens)  # (1, source steps, num_hiddens)
-    memory_mask = padding_mask(src_valid_lens, src.shape[1])
-    tokens, total, caches = [bos], 0.0, None
-    while len(tokens) <= num_steps and tokens[-1] != eos:
-        last = torch.tensor([tokens[-1:]], device=src.device)  # (1, 1)
-        logits, caches = net.decoder(last, memory, memory_mask, caches)
-        log_probs = logits[0, -1].log_softmax(dim=-1)  # (vocab_size,)
-        tokens.append(log_probs.argmax().item())
-        total += log_probs.max().item()
-    return Hypothesis(tokens, total)
-
-
-@torch.no_grad()
-def beam_search(net, src, src_valid_lens, bos, eos, num_steps, beam_size):
-    """Keep the beam_size most probable hypotheses at each step.
-
-    Shapes: as greedy_search.
-    Returns:
-        At most beam_size hypotheses, ranked by log-probability per token; those that did not
-        end within num_steps come last.
-    Raises:
-        ValueError: beam_size is less than 1.
-    Source: Sutskever et al. 2014, section 3.2; chapter 8.
-    """
-    if beam_size < 1:
-        raise ValueError(f"beam_size ({beam_size}) must be at least 1")
-    memory = net.encoder(src, src_valid_lens)  # (1, source steps, num_hiddens)
-    memory_mask = padding_mask(src_valid_lens, src.shape[1])
-    growing, ended = [Hypothesis([bos], 0.0)], []
-    for _ in range(num_steps):
-        # All steps again, without a cache: beams branch and die, and rows would change places.
-        tokens = [h.tokens for h in growing]
-        tokens = torch.tensor(tokens, device=src.device)  # (beams, steps)
-        memories = memory.expand(len(growing), -1, -1)
-        logits, _ = net.decoder(tokens, memories, memory_mask)
-        log_probs = logits[:, -1].log_softmax(dim=-1).double()  # (beams, vocab_size)
-        totals = log_probs + log_probs.new_tensor([[h.log_prob] for h in growing])
-        best = totals.flatten().topk(min(beam_size, totals.numel()))
-        extended = []
-        for log_prob, index in zip(*(t.tolist() for t in best), strict=True):
-            parent, token = divmod(index, totals.shape[1])
-            extended.append(Hypothesis([*growing[parent].tokens, token], log_prob))
-        ended += [h for h in extended if h.tokens[-1] == eos]
-        growing = [h for h in extended if h.tokens[-1] != eos]
-        if not growing or len(ended) >= beam_size:
-            break
-    ended.sort(key=log_prob_per_token, reverse=True)
-    growing.sort(key=log_prob_per_token, reverse=True)
-    return (ended + growing)[:beam_size]
-
-
-def log_prob_per_token(hypothesis: Hypothesis) -> float:
-    """Mean log-probability of the tokens after <bos>; comparable between lengths."""
-    return hypothesis.log_prob / (len(hypothesis.tokens) - 1)
 
 
 def predict_seq2seq(
@@ -168,11 +94,10 @@ def bleu(pred_seq: str, label_seq: str, k: int) -> float:
         ValueError: k is less than 1, or label_seq is empty.
     Source: Papineni et al. 2002, with the weights of source chapter S1; chapter 8.
     """
+    check_words("label_seq", label_seq)
+    check_words("pred_seq", pred_seq, least=0)
+    check_count("k", k)
     pred, label = pred_seq.split(), label_seq.split()
-    if k < 1:
-        raise ValueError(f"k ({k}) must be at least 1")
-    if not label:
-        raise ValueError(f"label_seq ({label_seq!r}) must contain at least one token")
     if not pred:
         return 0.0
     score = math.exp(min(0, 1 - len(label) / len(pred)))
@@ -194,13 +119,8 @@ def corpus_bleu(predictions: list[str], references: list[str], k: int = 4) -> fl
         ValueError: the two lists differ in length.
     Source: Papineni et al. 2002, section 2.3; chapter 8.
     """
-    if k < 1:
-        raise ValueError(f"k ({k}) must be at least 1")
-    if len(predictions) != len(references):
-        raise ValueError(
-            f"len(predictions) ({len(predictions)}) must equal "
-            f"len(references) ({len(references)})"
-        )
+    check_count("k", k)
+    check_as_many(predictions, references)
     pairs = [(p.split(), r.split()) for p, r in zip(predictions, references, strict=True)]
     log_precision = 0.0
     for n in range(1, k + 1):

@@ -34,9 +34,9 @@ def tiny_net(src_size=11, tgt_size=13, dropout=0.0):
 @pytest.fixture
 def fra_eng(monkeypatch):
     """The real corpus, where D2LMINI_DATA points at it."""
-    from d2lmini.datasets import REGISTRY, data_folder
+    from d2lmini.data.registry import REGISTRY, data_folder
 
-    path = data_folder() / REGISTRY["fra-eng"].member
+    path = data_folder() / REGISTRY["fra-eng"].splits["train"][0].path
     if not path.exists():
         pytest.skip(
             f"fra-eng is not at {path}; set D2LMINI_DATA to the folder that holds it"
@@ -48,11 +48,11 @@ def fra_eng(monkeypatch):
 def no_download(monkeypatch, request):
     """No test reaches for the network."""
 
-    def refuse(name, path):
-        pytest.fail(f"a test wants to download {name}")
+    def refuse(file):
+        pytest.fail(f"a test wants to download {file.url}")
 
-    if request.module.__name__ != "test_datasets":  # which has a server of its own
-        monkeypatch.setattr("d2lmini.datasets.download", refuse)
+    if request.module.__name__ != "test_registry":  # which has a server of its own
+        monkeypatch.setattr("d2lmini.data.registry.download", refuse)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 ROOT = Path(__file__).parents[1]
-MARK = re.compile(r"# (d2lmini/\w+\.py)\n")
+MARK = re.compile(r"# (d2lmini/[\w/]+\.py)\n")
 # Modules that a chapter builds up, all of them: each public definition is shown once.
 TEACHING = [
     "masks",
@@ -18,8 +18,11 @@ TEACHING = [
     "attention",
     "layers",
     "transformer",
-    "data",
+    "data/text",
+    "data/batches",
+    "losses",
     "training",
+    "generation",
     "translation",
 ]
 
@@ -88,7 +91,7 @@ def test_every_public_definition_is_shown_once(module):
 
 
 def test_no_other_cell_redefines_a_name_of_the_package():
-    modules = (ROOT / "d2lmini").glob("*.py")
+    modules = [*(ROOT / "d2lmini").glob("*.py"), *(ROOT / "d2lmini" / "data").glob("*.py")]
     packaged = set().union(*(definitions(path.read_text("utf-8")) for path in modules))
     for path, source in code_cells():
         if not MARK.match(source):

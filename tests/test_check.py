@@ -190,7 +190,7 @@ def test_the_museum_holds_the_twelve_and_says_how_to_notice_them():
     assert len(MUSEUM) >= 12
     for exhibit in MUSEUM:
         assert "Goes wrong:" in exhibit.bug.__doc__ and "Notice:" in exhibit.bug.__doc__
-        assert exhibit.exposed_by in check.__all__
+        assert hasattr(check, exhibit.exposed_by)
         assert 1 <= exhibit.chapter <= 9
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from d2lmini import normalise, read_pairs
-from d2lmini.datasets import EMBEDDED
+from d2lmini.data.registry import EMBEDDED
 
 ROOT = Path(__file__).parents[1]
 SPLITS = "train", "val", "test"

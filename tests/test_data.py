@@ -56,7 +56,7 @@ def test_your_own_file(tmp_path):
     assert read_pairs(path) == [("Go.", "Va !"), ("He runs.", "Il court.")]
     train_iter, src_vocab, tgt_vocab = load_data_nmt(2, 5, name=str(path), min_freq=1)
     src, src_lens, tgt, tgt_lens = next(iter(train_iter))
-    assert src.shape == tgt.shape == (2, 5)
+    assert src.shape == tgt.shape == (2, 4)  # the fifth step would be padding only
     assert sorted(src_lens.tolist()) == [3, 4] and sorted(tgt_lens.tolist()) == [3, 4]
     assert "runs" in src_vocab and "court" in tgt_vocab
 
@@ -88,8 +88,14 @@ def test_load_data_takes_the_first_pairs_and_frequent_tokens(tmp_path):
     assert len(load_data_nmt(9, 4, None, path, min_freq=1)[1]) == 4 + 4
 
 
-def test_reserved_tokens_in_a_text_are_not_counted_twice():
-    assert Vocab(["<pad> a <unk>"]).idx_to_token == [*Vocab.reserved, "a"]
+def test_reserved_words_in_a_text_are_words_like_others():
+    vocab = Vocab(["go now ."])
+    ids, valid_lens = encode(["go <pad> now .", "go <eos> ."], vocab, 8)
+    assert valid_lens.tolist() == [5, 4]
+    assert ids[0, 1] == ids[1, 1] == vocab.unk and ids[0, 4] == vocab.eos
+    seen = Vocab(["<pad> a"])
+    assert seen["<pad>"] == 4 and "<pad>" in seen and "<pad>" not in vocab
+    assert encode(["<pad> a"], seen, 3)[1].tolist() == [3]
 
 
 def test_bad_files(tmp_path):
@@ -103,7 +109,7 @@ def test_wrong_arguments():
     with pytest.raises(ValueError, match=r"num_examples \(0\) must be at least 1"):
         read_pairs(num_examples=0)
     with pytest.raises(
-        ValueError, match=r"split \('dev'\) must be 'train', 'val' or 'test'"
+        ValueError, match=r"split \('dev'\) must be one of \['test', 'train', 'val'\]"
     ):
         read_pairs(split="dev")
     for name in ("eng-ger", "", "."):
@@ -114,7 +120,7 @@ def test_wrong_arguments():
     with pytest.raises(ValueError, match=r"num_steps \(0\) must be at least 1"):
         encode(["a"], Vocab(["a"]), 0)
     with pytest.raises(
-        ValueError, match=r"split \('test'\) must be 'train': 'fra-eng' has no"
+        ValueError, match=r"split \('test'\) must be one of \['train'\]: 'fra-eng' has no"
     ):
         read_pairs("fra-eng", split="test")
 

@@ -13,8 +13,9 @@ import pytest
 import torch
 from torch import nn
 
-from d2lmini import check, grading
-from d2lmini.grading import NOT_ATTEMPTED, RIGHT, WRONG, all_exercises, grade
+from d2lmini import check
+from d2lmini.checking import grading, time_limit
+from d2lmini.checking.grading import NOT_ATTEMPTED, RIGHT, WRONG, all_exercises, grade
 
 BOOK = Path(__file__).parents[1] / "book"
 EXERCISES = all_exercises()
@@ -235,7 +236,7 @@ def test_a_prediction_is_not_given_away():
 
 
 def test_an_endless_answer_is_ended(monkeypatch):
-    monkeypatch.setattr(grading, "TIME_LIMIT", 0.2)
+    monkeypatch.setattr(time_limit, "TIME_LIMIT", 0.2)
     turns = []
 
     def endless(scores, mask):

@@ -1,227 +1,112 @@
-"""The figures in a browser, on a bare page: twice, with hostile words, with bad input."""
+"""The figures as the package makes them: one module, first state, still picture."""
 
-import html
-import json
-from pathlib import Path
+import base64
+import inspect
+import re
 
+import ipywidgets
 import pytest
 import torch
 from conftest import tiny_net
-from ipywidgets.embed import dependency_state
-from test_widgets import FIGURES
 
-from d2lmini import widgets
+from d2lmini import figures
+from d2lmini.translation import AttentionWeights
 
-LOADER = Path(__file__).parents[1] / "book" / "_static" / "figures.js"
-HOSTILE = ["</script>", "<b>bold</b>", "\"quote'", "😀", "<img src=x onerror=alert(1)>"]
+WORDS = ["<pad>", "<unk>", "<bos>", "<eos>", "go", "</script>"]
 
 
-@pytest.fixture
-def show(browser):
-    """show(figures, width) puts figures on a page, as Jupyter and MyST-NB write them."""
-    pages = []
+def machine():
+    torch.manual_seed(0)
+    net = tiny_net(len(WORDS), len(WORDS))
+    return figures.explore_machine(
+        net.state_dict(), WORDS, WORDS, 2, [("go", "</script> go"), ("go go", "go")]
+    )
 
-    def open_page(figures, width=1280):
-        page = browser.new_page(viewport={"width": width, "height": 900})
-        pages.append(page)
-        page.problems = []
-        page.on("console", lambda m: m.type == "error" and page.problems.append(m.text))
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("dialog", lambda dialog: page.problems.append(f"dialog {dialog.message}"))
-        state = {"state": dependency_state(figures, drop_defaults=False)}
-        views = [{"version_major": 2, "model_id": figure.model_id} for figure in figures]
 
-        def script(kind, value):
-            # Jupyter sorts the keys when it saves a notebook.
-            text = json.dumps(value, sort_keys=True).replace("</", "<\\/")
-            return (
-                f'<script type="application/vnd.jupyter.widget-{kind}+json">{text}</script>'
-            )
+def translator():
+    torch.manual_seed(0)
+    net = tiny_net(len(WORDS), len(WORDS))
+    cross = torch.full((2, 2, 3, 3), 1 / 3)
+    return figures.explore_translator(
+        net.state_dict(), WORDS, WORDS, 2, 6, [("go go", "go")], "go stop", cross
+    )
 
-        cells = "".join(
-            f"<div>{figure.still}{script('view', view)}</div>"
-            for figure, view in zip(figures, views, strict=True)
-        )
-        page.set_content(
-            f"<!doctype html><html><body>{cells}{script('state', state)}</body>"
-        )
-        page.add_script_tag(content=LOADER.read_text(encoding="utf-8"))
-        # The page is there already, so that the loader is told so by hand.
-        page.evaluate("document.dispatchEvent(new Event('DOMContentLoaded'))")
-        page.wait_for_function("!document.querySelector('.d2lmini-still')")
-        return page
 
-    yield open_page
-    for page in pages:
-        page.close()
+def training():
+    weights = AttentionWeights(None, None, torch.full((2, 2, 2, 4), 0.25))
+    checkpoints = {1: [("go", weights)], 3: [("", weights)]}
+    return figures.explore_training([2.0, 1.0, 0.5], checkpoints, [("Go!", "Va!")])
 
+
+FIGURES = {
+    name: function
+    for name, function in inspect.getmembers(figures, inspect.isfunction)
+    if name.startswith("explore_")
+} | {
+    "explore_machine": machine,
+    "explore_training": training,
+    "explore_translator": translator,
+}
 
 each_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
 
 
 @each_figure
-def test_a_figure_works_twice_on_a_page(show, make):
-    page = show([make(), make()])
-    first, second = (page.locator(".d2lmini-figure").nth(i) for i in (0, 1))
-    assert first.inner_text() == second.inner_text()
-    before = first.inner_html(), second.inner_html()
-    for control in first.locator("input[type=range], select").all():
-        if control.evaluate("e => e.tagName") == "SELECT":
-            control.select_option(index=control.evaluate("e => e.options.length - 1"))
-        else:
-            control.focus()
-            page.keyboard.press("ArrowRight")
-    assert first.inner_html() != before[0]
-    assert second.inner_html() == before[1]
-    assert page.problems == []
+def test_a_module_stands_alone_and_defines_each_name_once(make):
+    text = make()._esm
+    assert "import " not in re.sub(r"//.*", "", text)
+    assert text.count("export ") == 1 and "export default { render };" in text
+    names = re.findall(r"^(?:const|let|function|async function) (\w+)", text, re.M)
+    assert len(names) == len(set(names))
+
+
+def test_what_a_module_imports_comes_before_it_and_once():
+    text = figures.browser_module("positions.js")
+    assert text.count("function make(") == 1  # both positions.js and lines.js ask for it
+    assert text.index("function make(") < text.index("function lines(")
+    assert text.index("function lines(") < text.index("function render(")
 
 
 @each_figure
-def test_a_figure_fits_a_narrow_screen(show, make):
-    page = show([make()], width=360)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    assert page.problems == []
+def test_a_still_picture_with_a_text_comes_along(make):
+    figure = make()
+    bundle, _ = figure._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    image = r'alt="[^"]{40,}" src="data:image/svg\+xml;base64,([^"]+)"'
+    (data,) = re.search(image, bundle["text/html"]).groups()
+    assert "<svg" in base64.b64decode(data).decode()
+    same = make().still == figure.still  # at every build; and pytest need not print both
+    assert same
 
 
 @each_figure
-def test_controls_have_names_and_matrices_shapes(show, make):
-    page = show([make()])
-    for control in page.locator("input, select, button, [tabindex='0']:not(td)").all():
-        assert control.evaluate(
-            """e => (e.getAttribute("aria-label") || e.closest("label")?.textContent
-                || e.textContent).trim()"""
-        )
-    for matrix in page.locator(".matrix").all():
-        rows, columns = matrix.evaluate(
-            "m => [m.querySelectorAll('tbody tr').length, m.querySelectorAll('thead th').length]"
-        )
-        assert matrix.locator(".shape").inner_text() == f"({rows}, {columns})"
+def test_figures_on_one_page_share_nothing(make):
+    first, second = make(), make()
+    name = next(iter(first.state))
+    first.state = {**first.state, name: "other"}
+    assert second.state[name] != "other" and make().state[name] != "other"
 
 
-def hostile_masks():
-    return widgets.explore_masks((" ".join(HOSTILE[:4]), "<b>a</b> b"), (4, 1))
+def test_a_live_cell_computes_again_and_has_a_first_state():
+    calls = []
+
+    def draw(width, seed):
+        calls.append((width, seed))
+        return figures.panels([torch.full((1, 1), float(width))], [f"width {width}"])
+
+    width = ipywidgets.IntSlider(3, 1, 9, description="hidden units")
+    seed = ipywidgets.Dropdown(options=[0, 1], description="seed")
+    live = figures.Live(draw, "a square", width=width, seed=seed)
+    first = live.screen.value
+    assert calls == [(3, 0)] and not width.continuous_update
+    page = live._repr_mimebundle_()["text/html"]
+    assert first in page and "(hidden units, seed)" in page
+    width.value = 5
+    assert calls == [(3, 0), (5, 0)] and live.screen.value != first
 
 
-def hostile_translator():
-    words = ["<pad>", "<unk>", "<bos>", "<eos>", *HOSTILE]
-    net = tiny_net(len(words), len(words))
-    cross = torch.full((2, 2, 3, 3), 1 / 3)
-    return widgets.explore_translator(
-        net.state_dict(), words, words, 2, 6, [(HOSTILE[1], HOSTILE[2])], HOSTILE[3], cross
+def test_names_and_texts_cannot_leave_the_alternative_text():
+    html = figures.still(
+        figures.panels([torch.eye(2)], ["t"]), 'a "quote", <b> and </script>'
     )
-
-
-@pytest.mark.parametrize("make", [hostile_masks, hostile_translator])
-def test_a_word_is_text_whatever_it_holds(show, make):
-    page = show([make()])
-    assert page.locator(".d2lmini-figure :is(b, img, script)").count() == 0
-    text = page.locator(".d2lmini-figure").inner_html()
-    assert html.escape("<b>", quote=False) in text
-    assert page.problems == []
-
-
-def test_a_hypothesis_of_the_beam_can_be_looked_at(show):
-    page = show([FIGURES["explore_translator"]()])
-    figure = page.locator(".d2lmini-figure")
-    figure.get_by_label("Search").select_option("4")
-    hypotheses = figure.locator(".hypotheses button")
-    assert hypotheses.count() == 4
-    for n in range(4):
-        hypotheses.nth(n).press("Enter")
-        words = hypotheses.nth(n).inner_text().split()
-        assert figure.locator(".tokens button").all_inner_texts() == words
-        rows = figure.locator(".matrix").last.locator("tbody th").all_inner_texts()
-        assert rows == ["<bos>", *words[:-1]]
-        pressed = hypotheses.evaluate_all("all => all.map(b => b.ariaPressed)")
-        assert pressed.index("true") == n and pressed.count("true") == 1
-    for again in (
-        lambda: figure.get_by_label("Search").select_option("2"),
-        lambda: figure.get_by_label("This head is on").uncheck(),
-        lambda: figure.get_by_role("button", name="Switch all heads on").click(),
-    ):
-        hypotheses.nth(1).click()
-        again()  # what is best now is shown
-        assert hypotheses.first.get_attribute("aria-pressed") == "true"
-    assert page.problems == []
-
-
-def test_without_a_word_the_last_translation_can_still_be_looked_at(show):
-    page = show([FIGURES["explore_translator"]()])
-    figure = page.locator(".d2lmini-figure")
-    written = figure.locator(".tokens").all_inner_texts()
-    figure.get_by_label("English").fill("")
-    assert figure.locator(".tokens").all_inner_texts() == written
-    figure.get_by_label("Search").select_option("4")
-    assert figure.locator(".hypotheses button").count() == 4
-    assert figure.get_by_label("English").input_value() == ""
-    assert page.problems == []
-
-
-BAD = {
-    "": "Type",
-    "   \t ": "Type",
-    "go " * 3400: "",
-    "x" * 10_000: "",
-    "שלום עולם": "",
-    "a\u0000b\u202ec\u0007": "",
-    "<script>alert(1)</script><b>x</b>": "",
-}
-
-
-@pytest.mark.parametrize("text", BAD, ids=range(len(BAD)))
-@pytest.mark.parametrize("name", ["explore_masks", "explore_translator"])
-def test_bad_input_is_met_with_a_short_message(show, name, text):
-    page = show([FIGURES[name]()], width=360)
-    figure = page.locator(".d2lmini-figure")
-    field = figure.locator("input[type=text]").first
-    field.fill(text)
-    note = figure.locator(".note").inner_text()
-    if name == "explore_translator" or len(text.split()) > 8 or len(text.strip()) > 20:
-        assert note
-    assert BAD[text] in note and len(note) < 300
-    assert figure.locator(":is(b, script, img)").count() == 0
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    field.fill("go")  # and it goes on
-    assert figure.locator(".matrix").first.locator("td").first.inner_text() is not None
-    assert page.problems == []
-
-
-def test_the_explanation_is_about_what_is_shown(show):
-    """A control that moves under an explained number changes the explanation, too."""
-    page = show([widgets.explore_attention(d_k=1024)])
-    figure = page.locator(".d2lmini-figure")
-    cell = figure.locator("td[role=gridcell]").first
-    cell.hover()
-    before = figure.locator(".explanation").inner_text()
-    figure.get_by_label("Similarity").select_option("cosine")
-    after = figure.locator(".explanation").inner_text()
-    assert after != before and cell.inner_text() in after
-
-
-def test_arrow_keys_walk_through_all_checkpoints(show):
-    page = show([FIGURES["explore_training"]()])
-    figure = page.locator(".d2lmini-figure")
-    curve = figure.locator("svg[role=slider]")
-    curve.focus()
-    seen = [figure.locator(".note").inner_text()]
-    for key in ("ArrowRight", "ArrowLeft", "ArrowLeft"):
-        page.keyboard.press(key)
-        seen.append(figure.locator(".note").inner_text())
-    assert "epoch 1" in seen[0] and "epoch 3" in seen[1]
-    assert seen[2] == seen[0] == seen[3]
-
-
-@pytest.mark.parametrize("order", ["project", "own", "split"])
-def test_heads_read_what_the_classes_read(show, order):
-    """In the figure, the features that a head reads are those that its weights multiply."""
-    page = show([widgets.explore_heads(num_heads=4, order=order)])
-    rows = page.locator(".matrix").first.locator("tbody tr").all()
-    read = [[float(c) for c in row.locator("td").all_inner_texts()] for row in rows]
-    own = torch.eye(4).repeat_interleave(2, dim=1) > 0  # (heads, features)
-    numbers = torch.tensor(read)
-    if order == "project":
-        assert (numbers > 0).all()
-        return
-    assert (numbers[own] > 0).all() and (numbers[~own] == 0).all()
-    blocks = numbers[own].view(4, 2)
-    assert torch.equal(blocks, blocks[:1].expand(4, 2)) == (order == "split")  # one matrix
+    assert "&quot;quote&quot;, &lt;b&gt; and &lt;/script&gt;" in html

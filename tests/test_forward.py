@@ -3,6 +3,7 @@
 import base64
 import copy
 import json
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from d2lmini import (
     TransformerEncoder,
     beam_search,
     encode,
+    figures,
     greedy_search,
     load_data_nmt,
     normalise,
@@ -20,7 +22,6 @@ from d2lmini import (
     read_pairs,
     shift_right,
     train_seq2seq,
-    widgets,
 )
 
 NUM_HEADS, NUM_LAYERS, NUM_STEPS = 4, 2, 10
@@ -45,7 +46,7 @@ def translator():
 def page(browser, translator):
     """A page in which the module lies as `forward`, and the net as `net`."""
     net, src_vocab, tgt_vocab = translator
-    figure = widgets.explore_translator(
+    figure = figures.explore_translator(
         net.state_dict(),
         src_vocab.idx_to_token,
         tgt_vocab.idx_to_token,
@@ -56,7 +57,7 @@ def page(browser, translator):
         cross=torch.zeros(NUM_LAYERS, NUM_HEADS, 3, 3),
     )
     page = browser.new_page()
-    module = (widgets.STATIC / "forward.js").read_text(encoding="utf-8")
+    module = (Path(figures.__file__).parent / "forward.js").read_text(encoding="utf-8")
     names = "makeNet, search, lossOf, normalise, maskedSoftmax, attend, layerNorm, sinusoid"
     page.add_script_tag(
         content=module.replace("export ", "") + f"\nconst forward = {{{names}}};"

@@ -1,3 +1,4 @@
+import functools
 import itertools
 import math
 import warnings
@@ -14,13 +15,19 @@ from torch import nn
 from d2lmini import (
     Vocab,
     batches,
+    evaluate,
     masked_cross_entropy,
+    seq2seq_loss,
     shift_right,
+    train,
     train_seq2seq,
+    xavier_init,
 )
-from d2lmini.training import NotFiniteError, train_epoch, train_step, try_gpu, warmup
+from d2lmini.data import cut_padding
+from d2lmini.training import NotFiniteError, train_epoch, train_step, warmup
 
 CPU = torch.device("cpu")
+LOSS = functools.partial(seq2seq_loss, bos=Vocab.bos)
 
 
 def toy_data(batch_size=3):
@@ -31,7 +38,7 @@ def toy_data(batch_size=3):
     ]
     rows = torch.tensor(rows)
     lens = (rows != 0).sum(1)
-    return batches([rows, lens, rows, lens], batch_size)
+    return batches([rows, lens, rows, lens], batch_size, cut_padding)
 
 
 def weights(net):
@@ -77,13 +84,12 @@ def test_it_learns_and_tells():
 def test_the_loss_does_not_depend_on_padding():
     """Steps that are padding throughout are cut off; the loss is that of the whole batch."""
     net = tiny_net()
-    src, src_lens, tgt, tgt_lens = next(iter(toy_data()))
-    whole = masked_cross_entropy(
-        net(src, shift_right(tgt, Vocab.bos), src_lens), tgt, tgt_lens
-    )
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.0)
-    loss = train_step(net, (src, src_lens, tgt, tgt_lens), optimizer, Vocab.bos)
-    assert loss == pytest.approx(whole.item(), abs=1e-6)
+    whole = toy_data().dataset.tensors
+    cut = cut_padding(whole)
+    assert whole[0].shape == (6, 4) and cut[0].shape == cut[2].shape == (6, 3)
+    (mean, count), (mean_of_cut, count_of_cut) = LOSS(net, whole), LOSS(net, cut)
+    assert mean_of_cut.item() == pytest.approx(mean.item(), abs=1e-6)
+    assert count == count_of_cut == 15
 
 
 def test_the_loss_of_an_epoch_is_per_token_and_counts_real_tokens():
@@ -98,7 +104,7 @@ def test_the_loss_of_an_epoch_is_per_token_and_counts_real_tokens():
     optimizer = torch.optim.SGD(net.parameters(), lr=0.0)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(0))
     with mock.patch("time.perf_counter", side_effect=[0.0, 2.0]):
-        loss, tokens_per_sec = train_epoch(net, data, optimizer, schedule, Vocab.bos, CPU)
+        loss, tokens_per_sec = train_epoch(net, data, LOSS, optimizer, schedule, CPU)
     assert loss == pytest.approx(nats / num_tokens, abs=1e-5)
     assert tokens_per_sec == 7.5
 
@@ -128,7 +134,7 @@ def test_the_schedule_moves_once_a_step():
     optimizer = torch.optim.SGD(net.parameters(), lr=1.0)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(4))
     assert schedule.get_last_lr() == [0.25]
-    train_epoch(net, toy_data(), optimizer, schedule, Vocab.bos, CPU)  # two batches
+    train_epoch(net, toy_data(), LOSS, optimizer, schedule, CPU)  # two batches
     assert schedule.get_last_lr() == [0.75]
 
 
@@ -137,7 +143,7 @@ def test_gradients_are_clipped():
     before = torch.cat([p.detach().flatten().clone() for p in net.parameters()])
     optimizer = torch.optim.SGD(net.parameters(), lr=1.0)
     net.decoder.output.weight.register_hook(lambda gradient: gradient * 1e6)
-    train_step(net, next(iter(toy_data())), optimizer, Vocab.bos)
+    train_step(net, next(iter(toy_data())), LOSS, optimizer)
     after = torch.cat([p.detach().flatten() for p in net.parameters()])
     assert (after - before).norm().item() == pytest.approx(1, abs=1e-3)
 
@@ -191,7 +197,7 @@ def test_a_loss_that_is_nan_stops_and_keeps_the_last_good_weights(at, epoch, ste
     torch.manual_seed(1)
     train_seq2seq(reference, data, 0.01, good, Vocab([]), CPU)
     torch.manual_seed(1)
-    message = rf"stopped at epoch {epoch}, step {step}: loss \(nan\) .* must be finite. "
+    message = rf"stopped at epoch {epoch}, step {step}: loss and gradient must be finite.*"
     with pytest.warns(
         RuntimeWarning, match=message + f"The weights after epoch {good} are back"
     ):
@@ -209,14 +215,26 @@ def test_a_rate_that_is_far_too_high(batch_size):
     assert net(src, tgt, src_lens).isfinite().all()
 
 
-def test_no_step_on_a_gradient_that_is_not_finite():
+def test_a_gradient_that_is_not_finite_counts_too():
+    """The loss is finite, its gradient is not: weights after it are no use."""
     net = tiny_net()
-    net.decoder.output.weight.register_hook(lambda gradient: gradient * math.inf)
-    before = weights(net)
-    with pytest.raises(NotFiniteError, match="gradient norm"):
-        train_step(
-            net, next(iter(toy_data())), torch.optim.Adam(net.parameters()), Vocab.bos
-        )
+    before, calls = weights(net), []
+
+    def third(gradient):
+        calls.append(1)
+        return gradient * (math.inf if len(calls) == 3 else 1.0)
+
+    net.decoder.output.weight.register_hook(third)
+    optimizer = torch.optim.Adam(net.parameters())
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(0))
+    with pytest.raises(NotFiniteError, match="at step 3 they are not") as error:
+        train_epoch(net, toy_data(2), LOSS, optimizer, schedule, CPU)
+    assert error.value.step == 3
+
+    calls.clear()
+    net.load_state_dict(before)
+    with pytest.warns(RuntimeWarning, match="epoch 1, step 3"):
+        train_seq2seq(net, toy_data(2), 0.01, 5, Vocab([]), CPU)
     assert same(weights(net), before)
 
 
@@ -247,8 +265,23 @@ def test_ctrl_c_returns_what_was_trained(capsys, at, epochs, steps):
     data = toy_data()
     batches_in_order = itertools.chain.from_iterable(iter(data) for _ in range(3))
     for batch in itertools.islice(batches_in_order, steps):
-        train_step(reference, batch, optimizer, Vocab.bos)
+        train_step(reference, batch, LOSS, optimizer)
     assert same(weights(net.net), weights(reference))
+
+
+def test_ctrl_c_in_an_epoch_that_went_wrong(capsys):
+    """What was spoilt before the interruption is put right."""
+
+    class Both(Diverges):
+        def forward(self, *args):
+            if self.calls == self.at:  # the pass after the NaN
+                raise KeyboardInterrupt
+            return super().forward(*args)
+
+    net = Both(tiny_net(), at=1)
+    before = weights(net)
+    train_seq2seq(net, toy_data(), 0.01, 5, Vocab([]), CPU)
+    assert same(weights(net), before)
 
 
 @pytest.mark.parametrize("ci", [True, False])
@@ -274,25 +307,115 @@ def test_warmup_by_hand():
     assert warmup(0)(123) == 1
 
 
-def test_device(monkeypatch):
-    monkeypatch.setenv("D2LMINI_DEVICE", "cpu")
-    assert try_gpu() == CPU
-    monkeypatch.setenv("D2LMINI_DEVICE", "gpu")
-    with pytest.raises(
-        ValueError, match=r"D2LMINI_DEVICE \('gpu'\) must be cpu, cuda or mps"
-    ):
-        try_gpu()
-    if not torch.cuda.is_available():
-        monkeypatch.setenv("D2LMINI_DEVICE", "cuda")
-        with pytest.raises(
-            ValueError, match=r"\('cuda'\) must be a device of this machine"
-        ):
-            try_gpu()
-    monkeypatch.delenv("D2LMINI_DEVICE")
-    assert try_gpu().type == ("cuda" if torch.cuda.is_available() else "cpu")
-
-
 def test_training_warns_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         train_seq2seq(tiny_net(), toy_data(), 0.01, 2, Vocab([]), CPU)
+
+
+def squares(num_rows=40, seed=0):
+    """Not a sentence in sight: numbers and their squares, with a weight for each."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.rand(num_rows, 1, generator=generator)
+    return batches([x, x**2, torch.ones(num_rows)], 16)
+
+
+def squared_error(net, batch):
+    x, y, weight = batch
+    return ((net(x) - y)[:, 0].square() * weight).sum() / weight.sum(), weight.sum()
+
+
+def perceptron():
+    return nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 1))
+
+
+def test_any_data_and_any_loss():
+    """Regression, by the same loop."""
+    net = perceptron()
+    history = train(net, squares(), squared_error, 0.02, 40, CPU, unit="points")
+    assert list(history.columns) == ["loss", "points_per_sec"]
+    assert history.loss.iloc[-1] < 0.01 < history.loss.iloc[0]
+
+
+def test_the_validation_loss_is_that_of_evaluate():
+    net = nn.Sequential(perceptron(), nn.Dropout(0.5))
+    val = squares(7, seed=1)
+    history = train(net, squares(), squared_error, 0.02, 3, CPU, val_batches=val)
+    assert list(history.columns) == ["loss", "items_per_sec", "val_loss"]
+    assert net.training
+    x, y, _ = val.dataset.tensors
+    net.eval()
+    expected = (net(x) - y).square().mean().item()
+    assert history.val_loss.iloc[-1] == pytest.approx(expected, abs=1e-6)
+    net.train()
+    assert evaluate(net, val, squared_error, CPU) == pytest.approx(expected, abs=1e-6)
+    assert net.training  # as before
+
+
+def test_the_best_epoch_can_be_kept():
+    """Validation on other data, of which the first epochs know more than the last."""
+    x = torch.rand(40, 1)
+    val = batches([x, 0.5 * x, torch.ones(40)], 40)
+    losses = {}
+    for keep_best in (False, True):
+        torch.manual_seed(0)
+        net = perceptron()
+        history = train(
+            net,
+            squares(),
+            squared_error,
+            0.05,
+            30,
+            CPU,
+            val_batches=val,
+            keep_best=keep_best,
+        )
+        losses[keep_best] = evaluate(net, val, squared_error, CPU)
+        assert history.val_loss.idxmin() < 30  # or there is nothing to see
+    assert losses[True] == pytest.approx(history.val_loss.min(), abs=1e-6)
+    assert losses[False] == pytest.approx(history.val_loss.iloc[-1], abs=1e-6)
+
+
+def test_a_step_waits_for_nothing(monkeypatch):
+    """No number leaves the device in a step, whatever the loss: once an epoch is enough."""
+
+    def refuse(*args):
+        raise AssertionError("a step has waited for the device")
+
+    net, batch = tiny_net().train(), next(iter(toy_data()))
+    optimizer = torch.optim.Adam(net.parameters(), fused=True)
+    # What looks at lengths or labels does so on the CPU only.
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.Tensor, "is_cpu", property(lambda self: False))
+        for name in ("item", "tolist", "cpu", "numpy", "__bool__", "__float__", "__int__",
+                     "__index__"):  # fmt: skip
+            patch.setattr(torch.Tensor, name, refuse)
+        results = train_step(net, batch, LOSS, optimizer)
+    assert [type(result) for result in results] == [torch.Tensor] * 3
+
+
+def test_batches_must_be_there_again_at_each_epoch():
+    once = (batch for batch in toy_data())
+    with pytest.raises(TypeError, match="a generator is used up after one epoch"):
+        train_seq2seq(tiny_net(), once, 0.01, 2, Vocab([]), CPU)
+    with pytest.raises(ValueError, match="batches must hold at least one batch"):
+        train(perceptron(), [], squared_error, 0.01, 2, CPU)
+    with pytest.raises(ValueError, match=r"keep_best \(True\) needs val_batches"):
+        train(perceptron(), squares(), squared_error, 0.01, 2, CPU, keep_best=True)
+
+
+def test_ids_without_a_row_are_found_before_the_first_step():
+    """Once for a data set: on a GPU, such an id ends the process."""
+    net = tiny_net(src_size=8)
+    with pytest.raises(ValueError, match=r"token id \(8\) must lie in .* = \[0, 8\)"):
+        train_seq2seq(net, toy_data(), 0.01, 1, Vocab([]), CPU)
+
+
+def test_xavier_draws_by_both_sides_of_a_matrix():
+    net = nn.Sequential(nn.Linear(50, 150), nn.LayerNorm(150))
+    old, norm = net[0].weight.clone(), net[1].weight.clone()
+    xavier_init(net)
+    bound = math.sqrt(6 / (50 + 150))
+    assert not torch.equal(net[0].weight, old) and torch.equal(net[1].weight, norm)
+    assert net[0].weight.abs().max() <= bound
+    assert net[0].weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.05)

@@ -38,7 +38,7 @@ def copy_ffn_and_norms(ours, theirs):
 
 
 def test_encoder_block_equals_pytorch():
-    ours = EncoderBlock(8, 16, 2, 0.0, use_bias=True)
+    ours = EncoderBlock(8, 16, 2, 0.0, bias=True)
     theirs = nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True)
     copy_attention(ours.attention, theirs.self_attn)
     copy_ffn_and_norms(ours, theirs)
@@ -48,7 +48,7 @@ def test_encoder_block_equals_pytorch():
 
 
 def test_decoder_block_equals_pytorch():
-    ours = DecoderBlock(8, 16, 2, 0.0, use_bias=True)
+    ours = DecoderBlock(8, 16, 2, 0.0, bias=True)
     theirs = nn.TransformerDecoderLayer(8, 2, 16, 0.0, batch_first=True)
     copy_attention(ours.self_attention, theirs.self_attn)
     copy_attention(ours.cross_attention, theirs.multihead_attn)

@@ -145,7 +145,7 @@ def test_bleu_bad_input():
     with pytest.raises(ValueError, match=r"k \(0\) must be at least 1"):
         corpus_bleu(["a"], ["a"], 0)
     with pytest.raises(
-        ValueError, match=r"label_seq \(''\) must contain at least one token"
+        ValueError, match=r"label_seq \(''\) must contain at least one word"
     ):
         bleu("a", "", 2)
     with pytest.raises(

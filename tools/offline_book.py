@@ -3,7 +3,7 @@
 A default build fetches MathJax, and thebe (which would start a kernel on a server), from a CDN.
 Here MathJax comes from the pip package sphinx-mathjax-offline, and thebe goes. The library that
 shows widgets, 3.7 MB from a CDN as well, is replaced in _config.yml by the book's own loader,
-book/_static/figures.js; and a widget's still picture, which MyST-NB would drop, stays beside it.
+d2lmini/figures/loader.js; and a widget's still picture, which MyST-NB would drop, stays beside it.
 
 And the pages are made light: pictures with a palette, no state of widgets that need a kernel,
 no source maps of the theme's scripts.

@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from d2lmini import check
-from d2lmini.grading import Exercise
+from d2lmini.checking import properties
+from d2lmini.checking.exercise import Exercise
 
 
 def by_hand():
@@ -262,7 +262,7 @@ EXERCISES = [
                 lambda X, mask=None: answer(X, torch.ones(8), torch.zeros(8), 1e-5),
                 _draw(2, 4, 8),
             )
-            for holds in (check.batch_independent, check.permutation_equivariant)
+            for holds in (properties.batch_independent, properties.permutation_equivariant)
         ),
     ),
     Exercise(

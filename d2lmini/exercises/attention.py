@@ -4,9 +4,9 @@ import math
 
 import torch
 
-from d2lmini import bugs, check
 from d2lmini.attention import scaled_dot_product_attention
-from d2lmini.grading import Exercise
+from d2lmini.checking import bugs, properties
+from d2lmini.checking.exercise import Exercise
 from d2lmini.masks import causal_mask, masked_softmax, padding_mask
 
 
@@ -225,8 +225,10 @@ EXERCISES = [
             "weights = masked_softmax(scores, mask); return weights @ values, weights.",
         ),
         properties=(
-            lambda answer: check.padding_invariant(check.as_block(answer), *_PADDED),
-            lambda answer: check.causal(check.as_block(answer), _PADDED[0]),
+            lambda answer: properties.padding_invariant(
+                properties.as_block(answer), *_PADDED
+            ),
+            lambda answer: properties.causal(properties.as_block(answer), _PADDED[0]),
         ),
     ),
     Exercise(
@@ -268,8 +270,8 @@ EXERCISES = [
             "scores = torch.tanh(that sum) @ w_v; then masked_softmax and the weighted sum.",
         ),
         properties=(
-            lambda answer: check.padding_invariant(
-                check.as_block(
+            lambda answer: properties.padding_invariant(
+                properties.as_block(
                     lambda Q, K, V, mask: answer(Q, K, V, *_matrices(3, 8), mask)
                 ),
                 *_PADDED,

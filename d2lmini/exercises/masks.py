@@ -2,8 +2,8 @@
 
 import torch
 
-from d2lmini import bugs, check
-from d2lmini.grading import Exercise
+from d2lmini.checking import bugs, properties
+from d2lmini.checking.exercise import Exercise
 from d2lmini.masks import causal_mask, masked_softmax, padding_mask
 
 
@@ -121,8 +121,10 @@ EXERCISES = [
             "masked_fill with -inf, softmax, then masked_fill with 0.",
         ),
         properties=(
-            lambda answer: check.rows_sum_to_one(answer, _scores(3, 3), causal_mask(3)),
-            lambda answer: check.rows_sum_to_one(
+            lambda answer: properties.rows_sum_to_one(
+                answer, _scores(3, 3), causal_mask(3)
+            ),
+            lambda answer: properties.rows_sum_to_one(
                 answer, _scores(2, 2) - 1000, torch.tensor([[True, False], [False, False]])
             ),
         ),

@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from d2lmini import bugs, check
-from d2lmini.grading import Exercise
+from d2lmini.checking import bugs, properties
+from d2lmini.checking.exercise import Exercise
 from d2lmini.positions import PositionalEncoding, sinusoidal_table
 
 
@@ -160,7 +160,7 @@ EXERCISES = [
             "repeats it for each sentence.",
         ),
         properties=(
-            lambda answer: check.batch_independent(
+            lambda answer: properties.batch_independent(
                 lambda X, mask=None: answer(X, 0), _random(3, 4, 8)
             ),
         ),
@@ -260,7 +260,7 @@ EXERCISES = [
             "y becomes y * cos - x * sin. Stack the two along a new last axis and flatten(2).",
         ),
         properties=(
-            lambda answer: check.batch_independent(
+            lambda answer: properties.batch_independent(
                 lambda X, mask=None: answer(X), _random(3, 4, 8)
             ),
         ),

@@ -6,9 +6,9 @@ from collections import Counter
 import torch
 from torch.nn import functional as F
 
-from d2lmini import bugs
-from d2lmini.grading import Exercise
-from d2lmini.training import masked_cross_entropy, shift_right
+from d2lmini.checking import bugs
+from d2lmini.checking.exercise import Exercise
+from d2lmini.losses import masked_cross_entropy, shift_right
 from d2lmini.translation import bleu, ngrams
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from d2lmini.grading import Exercise
+from d2lmini.checking.exercise import Exercise
 from d2lmini.masks import padding_mask
 from d2lmini.transformer import EncoderBlock, TransformerDecoder, cached_steps
 

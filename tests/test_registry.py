@@ -8,7 +8,8 @@ import zipfile
 
 import pytest
 
-from d2lmini import datasets
+from d2lmini.data import registry
+from d2lmini.data.registry import DataSet, File
 
 TEXT = "Go.\tVa !\n" * 500
 
@@ -33,15 +34,17 @@ def served(tmp_path, monkeypatch):
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    source = datasets.Download(
+    state["file"] = File(
+        path="set/pairs.txt",
         url=f"http://127.0.0.1:{server.server_port}/set.zip",
-        zip_hash=f"sha1:{hashlib.sha1(state['body']).hexdigest()}",
-        member="set/pairs.txt",
         sha256=hashlib.sha256(TEXT.encode()).hexdigest(),
         num_bytes=len(TEXT),
-        licence="public domain",
+        archive_hash=f"sha1:{hashlib.sha1(state['body']).hexdigest()}",
     )
-    monkeypatch.setitem(datasets.REGISTRY, "set", source)
+    state["register"] = lambda file: monkeypatch.setitem(
+        registry.REGISTRY, "set", DataSet("public domain", {"train": (file,)})
+    )
+    state["register"](state["file"])
     monkeypatch.setenv("D2LMINI_DATA", str(tmp_path / "data"))
     state["server"] = server
     yield state
@@ -54,12 +57,12 @@ def files(folder):
 
 
 def test_download_once(served, tmp_path):
-    path = datasets.find("set")
+    (path,) = registry.find_paths("set")
     assert path == tmp_path / "data" / "set" / "pairs.txt"
     assert path.read_text() == TEXT
     assert files(tmp_path) == ["pairs.txt"]  # the archive is not kept
     served["body"] = b""  # a second download would fail
-    assert datasets.find("set") == path
+    assert registry.find_paths("set") == (path,)
 
 
 @pytest.mark.parametrize(
@@ -77,23 +80,51 @@ def test_a_failed_download_says_what_to_do_and_leaves_nothing(served, tmp_path, 
             50 if spoiled == "cut short unannounced" else served["promised"]
         )
     with pytest.raises(
-        OSError, match=r"could not download set from http://127.0.0.1:"
+        OSError, match=r"could not download http://127.0.0.1:.*: set/pairs.txt could not be"
     ) as error:
-        datasets.find("set")
-    assert "put the file set/pairs.txt of that archive at " in str(error.value)
+        registry.find_paths("set")
+    assert "put that file at " in str(error.value)
     assert str(tmp_path / "data" / "set" / "pairs.txt") in str(error.value)
-    assert datasets.REGISTRY["set"].sha256 in str(error.value)
+    assert served["file"].sha256 in str(error.value)
     assert files(tmp_path) == []
 
 
-def test_a_wrong_file_in_the_right_archive(served, tmp_path, monkeypatch):
-    import dataclasses
-
-    source = dataclasses.replace(datasets.REGISTRY["set"], sha256="0" * 64)
-    monkeypatch.setitem(datasets.REGISTRY, "set", source)
-    with pytest.raises(OSError, match=r"could not download set .* has sha256"):
-        datasets.find("set")
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"sha256": "0" * 64}, "pairs.txt has sha256 .*, registered is 000"),
+        ({"path": "set/others.txt"}, "others.txt is not in the archive"),
+    ],
+)
+def test_a_wrong_file_in_the_right_archive(served, tmp_path, change, text):
+    served["register"](served["file"]._replace(**change))
+    with pytest.raises(OSError, match=f"could not download http.*{text}") as error:
+        registry.find_paths("set")
+    assert "remove" not in str(error.value) and "move it away" not in str(error.value)
     assert files(tmp_path) == []
+
+
+def test_a_file_that_is_in_no_archive(served, tmp_path):
+    served["body"] = TEXT.encode()
+    served["promised"] = len(TEXT)
+    served["register"](served["file"]._replace(archive_hash=None))
+    (path,) = registry.find_paths("set")
+    assert path == tmp_path / "data" / "set" / "pairs.txt" and path.read_text() == TEXT
+
+
+def test_a_folder_in_place_of_a_file(served, tmp_path):
+    (tmp_path / "data" / "set" / "pairs.txt").mkdir(parents=True)
+    with pytest.raises(
+        ValueError, match=r"pairs.txt is a folder, and a file is registered"
+    ):
+        registry.find_paths("set")
+
+
+def test_the_home_folder_may_be_abbreviated(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv("D2LMINI_DATA", "~/data")
+    assert registry.data_folder() == tmp_path / "data"
 
 
 def test_a_file_that_is_not_the_registered_one_is_refused_and_kept(served, tmp_path):
@@ -101,12 +132,12 @@ def test_a_file_that_is_not_the_registered_one_is_refused_and_kept(served, tmp_p
     path.parent.mkdir(parents=True)
     path.write_text("mine")
     with pytest.raises(ValueError, match=r"pairs.txt has sha256 .*, registered is"):
-        datasets.find("set")
+        registry.find_paths("set")
     assert path.read_text() == "mine"
 
 
 def test_folder(monkeypatch, tmp_path):
     monkeypatch.setenv("D2LMINI_DATA", str(tmp_path))
-    assert datasets.data_folder() == tmp_path
+    assert registry.data_folder() == tmp_path
     monkeypatch.delenv("D2LMINI_DATA")
-    assert datasets.data_folder().parts[-2:] == (".cache", "d2lmini")
+    assert "d2lmini" in registry.data_folder().parts

@@ -4,52 +4,21 @@ Readers call this module through d2lmini.check.
 """
 
 import copy
-import ctypes
 import difflib
 import importlib
 import importlib.metadata
 import inspect
 import json
-import math
-import numbers
-import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import torch
-from torch import nn
+from d2lmini.chapters import CHAPTERS
+from d2lmini.checking.comparing import difference, short, unchanged
+from d2lmini.checking.exercise import Exercise
+from d2lmini.checking.time_limit import OutOfTime, TookTooLong, within_time
 
-CHAPTERS = ("codes", "masks", "positions", "attention", "ffn", "addnorm", "transformer",
-            "training", "maps")  # fmt: skip
-TIME_LIMIT = 10.0  # seconds for all calls of an answer
 RIGHT, WRONG, NOT_ATTEMPTED = "right", "wrong", "not attempted"
-
-
-@dataclass
-class Exercise:
-    """What the check of one exercise knows.
-
-    Args:
-        name: chapter and number, such as "masks-2".
-        reference: a right answer, a function.
-        cases: arguments to call an answer with, smallest first.
-        mistakes: what a wrong answer amounts to -> an answer that makes this mistake. The
-            text completes "This behaves like ...".
-        hints: three, each nearer to the solution than the one before.
-        tolerance: relative and absolute, of numbers.
-        properties: functions of an answer, each of which returns a check.Result that must hold.
-    Source: chapter 2.
-    """
-
-    name: str
-    reference: Callable
-    cases: Iterable[tuple]
-    mistakes: dict[str, Callable]
-    hints: tuple[str, str, str]
-    tolerance: float = 1e-4
-    properties: tuple[Callable, ...] = ()
 
 
 @dataclass
@@ -86,7 +55,7 @@ def find(name: str) -> Exercise:
     """
     if not isinstance(name, str):
         rule = 'the name comes first, as in check.exercise("masks-1", my_function)'
-        raise ValueError(f"name ({_short(name)}) must be a string: {rule}")
+        raise ValueError(f"name ({short(name)}) must be a string: {rule}")
     known = all_exercises()
     if name not in known:
         close = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
@@ -171,14 +140,14 @@ def grade(found: Exercise, answer: Callable) -> tuple[str, str]:
     """Verdict and what to tell the reader."""
     if not callable(answer):
         message = (
-            f"The answer must be a function, got {type(answer).__name__} {_short(answer)}."
+            f"The answer must be a function, got {type(answer).__name__} {short(answer)}."
         )
         return WRONG, message
     try:
-        _within_time(lambda: _compare(found, answer))
+        within_time(lambda: _compare(found, answer))
     except NotAttempted:
         return NOT_ATTEMPTED, "Replace the line that raises NotImplementedError."
-    except WrongAnswer as error:
+    except (WrongAnswer, TookTooLong) as error:
         return WRONG, f"{error}"
     number = len(list(found.cases))
     agree = f"All {number} cases agree." if number > 1 else "The one case agrees."
@@ -190,7 +159,7 @@ def _compare(found, answer):
     for case in found.cases:
         due = found.reference(*copy.deepcopy(case))
         got = _call(answer, case)
-        problem = _difference(got, due, found.tolerance)
+        problem = difference(got, due, found.tolerance)
         if problem:
             if mistake := _diagnose(found, answer):
                 raise WrongAnswer(f"This behaves like {mistake}.")
@@ -241,7 +210,7 @@ def _call(answer, case):
         ) from None
     if got is None:
         raise WrongAnswer(f"{name} returned None. Is a return statement missing?")
-    if not _unchanged(arguments, case):
+    if not unchanged(arguments, case):
         raise WrongAnswer(
             f"{name} changed its argument. Work on a copy: the caller needs it."
         )
@@ -266,125 +235,20 @@ def _same(answer, mistake, case, tolerance):
             raise
         except BaseException as error:
             outcomes.append(type(error))
-    return not _difference(*outcomes, tolerance)
-
-
-def _difference(got, due, tolerance):
-    """What is wrong with got, in one line; empty if nothing."""
-    if isinstance(due, torch.Tensor):
-        return _tensor_difference(got, due, tolerance)
-    if isinstance(got, torch.Tensor | np.ndarray):  # where numbers are due
-        got = got.tolist()
-    if isinstance(due, tuple | list):
-        if not isinstance(got, tuple | list) or len(got) != len(due):
-            number = f"{len(due)} value{'s' * (len(due) != 1)} in a list"
-            return f"Expected {number}, got {_short(got)}."
-        for i, (g, d) in enumerate(zip(got, due, strict=True), 1):
-            if problem := _difference(g, d, tolerance):
-                return f"Value {i} of {len(due)}: {problem}"
-        return ""
-    if isinstance(due, numbers.Real) and not isinstance(due, bool):
-        if isinstance(got, list) and len(got) == 1:
-            (got,) = got
-        if not isinstance(got, numbers.Real) or isinstance(got, bool):
-            return f"Expected a number, got {type(got).__name__} {_short(got)}."
-        same = math.isclose(got, due, rel_tol=tolerance, abs_tol=tolerance)
-        return "" if same else "The number differs."
-    if type(got) is not type(due):
-        return f"Expected {type(due).__name__}, got {type(got).__name__} {_short(got)}."
-    if isinstance(due, str):
-        got, due = got.strip().lower(), due.lower()
-    return "" if got == due else f"{_short(got)} is not right."
-
-
-def _tensor_difference(got, due, tolerance):
-    """As _difference, for a tensor."""
-    if not isinstance(got, torch.Tensor):
-        kind = "a numpy array" if isinstance(got, np.ndarray) else f"{type(got).__name__}"
-        return f"Expected a torch.Tensor, got {kind}."
-    if got.shape != due.shape:
-        return f"Expected shape {tuple(due.shape)}, got {tuple(got.shape)}."
-    if got.dtype != due.dtype:
-        return f"Expected dtype {due.dtype}, got {got.dtype}."
-    if got.isnan().any() and not due.isnan().any():
-        return f"{int(got.isnan().sum())} of {got.numel()} numbers are NaN."
-    close = torch.isclose(got.double(), due.double(), tolerance, tolerance, equal_nan=True)
-    if close.all():
-        return ""
-    first = tuple((~close).nonzero()[0].tolist())
-    where = f", first at {list(first)}" if first else ""
-    return f"The numbers differ{where}: {_short(got[first])} is not {_short(due[first])}."
+    return not difference(*outcomes, tolerance)
 
 
 def _show(answer, case, got, due):
     """The case, what was due and what came, each on a line."""
     called = _named(answer, case)
-    return f"with     {called}\nexpected {_short(due)}\ngot      {_short(got)}"
+    return f"with     {called}\nexpected {short(due)}\ngot      {short(got)}"
 
 
 def _named(answer, case):
     """The arguments of a case, with the names that the answer gives them."""
     try:
         names = inspect.signature(answer).parameters
-        called = [f"{n} = {_short(value)}" for n, value in zip(names, case, strict=True)]
+        called = [f"{n} = {short(value)}" for n, value in zip(names, case, strict=True)]
     except ValueError:  # a builtin without a signature, or *args
-        called = [_short(value) for value in case]
+        called = [short(value) for value in case]
     return ", ".join(called) or "no arguments"
-
-
-def _short(value):
-    """A value in at most a few lines: large tensors by their shape."""
-    if isinstance(value, torch.Tensor):
-        if value.numel() > 12:
-            return f"tensor of shape {tuple(value.shape)}"
-        rounded = (
-            value.detach().double().mul(1e4).round().div(1e4)
-            if value.is_floating_point()
-            else value
-        )
-        return str(rounded.tolist())
-    if isinstance(value, tuple | list):
-        inside = ", ".join(_short(v) for v in value)
-        return f"({inside})" if isinstance(value, tuple) else f"[{inside}]"
-    text = f"{type(value).__name__}(...)" if isinstance(value, nn.Module) else repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
-def _unchanged(now, before):
-    """Whether tensors, lists and modules among the arguments are what they were."""
-    if isinstance(before, torch.Tensor):
-        return torch.equal(now, before)
-    if isinstance(before, nn.Module):
-        pairs = zip(now.state_dict().values(), before.state_dict().values(), strict=True)
-        return all(torch.equal(*pair) for pair in pairs)
-    if isinstance(before, tuple | list):
-        return len(now) == len(before) and all(map(_unchanged, now, before))
-    return True
-
-
-class OutOfTime(BaseException):
-    """Raised inside an answer that does not come back."""
-
-
-def _within_time(function):
-    """Call a function in a thread of its own, and end it after TIME_LIMIT.
-
-    A signal would be simpler, but Windows has none for this.
-    """
-    outcome = []
-
-    def work():
-        try:
-            function()
-        except BaseException as error:
-            outcome.append(error)
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    thread.join(TIME_LIMIT)
-    if thread.is_alive():
-        ident, error = ctypes.c_ulong(thread.ident), ctypes.py_object(OutOfTime)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, error)
-        raise WrongAnswer(f"The answer did not come back within {TIME_LIMIT:g} seconds.")
-    if outcome:
-        raise outcome[0]

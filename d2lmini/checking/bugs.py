@@ -1,0 +1,257 @@
+"""The bug museum: mistakes of real implementations, in working order.
+
+None of them raises an error, and a net that contains one still trains. Each says what goes
+wrong, how one would notice, and which property of d2lmini.check exposes it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from d2lmini.attention import MultiHeadAttention, scaled_dot_product_attention
+from d2lmini.layers import AddNorm
+from d2lmini.masks import causal_mask, masked_softmax
+from d2lmini.positions import sinusoidal_table
+from d2lmini.transformer import DecoderBlock, EncoderStack
+
+
+@dataclass
+class Exhibit:
+    """One mistake: what it is called, where the book explains it, what exposes it."""
+
+    title: str
+    chapter: int
+    exposed_by: str  # name of a property in d2lmini.check
+    bug: Callable
+
+
+MUSEUM: list[Exhibit] = []
+
+
+def exhibit(title: str, chapter: int, exposed_by: str) -> Callable:
+    """Put what is defined below into the museum."""
+
+    def add(bug):
+        MUSEUM.append(Exhibit(title, chapter, exposed_by, bug))
+        return bug
+
+    return add
+
+
+@exhibit("a mask with its meaning swapped", 2, "padding_invariant")
+def swapped_mask(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None):
+    """Attention that takes True for "hide".
+
+    Goes wrong: only what should be hidden is attended to: the padding, or the future.
+    Notice: training loss falls at once, predictions are worthless.
+    """
+    hidden = None if mask is None else ~mask
+    return scaled_dot_product_attention(queries, keys, values, hidden)
+
+
+@exhibit("padding masked on the query axis", 2, "padding_invariant")
+def padding_on_queries(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
+):
+    """Attention whose padding mask (batch, 1, 1, keys) is applied as (batch, 1, queries, 1).
+
+    Goes wrong: outputs of padded positions are zero, but real ones still attend to padding.
+    Notice: a sentence's output depends on how far its batch was padded.
+    """
+    rows = None if mask is None else mask.transpose(-2, -1)
+    return scaled_dot_product_attention(queries, keys, values, rows)
+
+
+@exhibit("no mask after the first layer", 2, "padding_invariant")
+class MaskedOnce(EncoderStack):
+    """Encoder stack that hides the padding from its first block only.
+
+    Goes wrong: after one block padded positions hold numbers like any others, and the
+    second block attends to them.
+    Notice: a sentence's output depends on how far its batch was padded, but only with two
+    layers or more.
+    """
+
+    def forward(self, X, mask=None):
+        for block in self.blocks:
+            X, mask = block(X, mask), None
+        return X
+
+
+@exhibit("-1e9 in float16", 2, "finite_gradients")
+def minus_1e9(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Masked softmax that adds -1e9 where the mask is False.
+
+    Goes wrong: in float32 a row that is masked throughout becomes uniform; in float16
+    -1e9 is -inf, and that row NaN.
+    Notice: NaN in half precision as soon as one row is masked throughout.
+    """
+    if mask is not None:
+        scores = scores + (~mask).to(scores.dtype) * -1e9
+    return torch.softmax(scores, dim=-1)
+
+
+@exhibit("a mask that overwrites the scores", 2, "rows_sum_to_one")
+def overwriting_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Masked softmax that writes -1e6 into its argument.
+
+    Goes wrong: whoever looks at the scores afterwards finds -1e6 in them; an all-masked row
+    becomes uniform.
+    Notice: a plot of the raw scores shows the mask.
+    """
+    if mask is not None:
+        scores.masked_fill_(~mask, -1e6)
+    return torch.softmax(scores, dim=-1)
+
+
+@exhibit("softmax over the wrong axis", 4, "rows_sum_to_one")
+def softmax_over_queries(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Masked softmax that normalises the columns.
+
+    Goes wrong: the queries compete for each key, instead of the keys for each query.
+    Notice: the weights of one query do not sum to 1.
+    """
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e9)
+    return torch.softmax(scores, dim=-2)
+
+
+@exhibit("no division by the square root of the head size", 4, "matches")
+def unscaled(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None):
+    """Attention without the division by sqrt(head_size).
+
+    Goes wrong: with wide heads the softmax is nearly one-hot and passes hardly any gradient.
+    Notice: weights of 0 and 1 at the first step; training starts slowly.
+    """
+    weights = masked_softmax(queries @ keys.transpose(-2, -1), mask)
+    return weights @ values, weights
+
+
+@exhibit("positions added on the batch axis", 3, "batch_independent")
+class PositionsOnBatch(nn.Module):
+    """Positional encoding written for (steps, batch, d), given (batch, steps, d).
+
+    Goes wrong: all positions of a sentence get the same vector, that of its place in the batch.
+    Notice: the model is a bag of words; a sentence's output depends on its place in the batch.
+    """
+
+    def __init__(self, num_hiddens, max_len=1000):
+        super().__init__()
+        self.register_buffer("P", sinusoidal_table(max_len, num_hiddens), persistent=False)
+
+    def forward(self, X, mask=None):
+        return X + self.P[: X.shape[0], None]  # (batch, 1, num_hiddens)
+
+
+@exhibit("heads split before projecting", 4, "matches")
+class SplitThenProject(MultiHeadAttention):
+    """Multi-head attention whose heads each get a slice of the features, not a projection of all.
+
+    Goes wrong: a head cannot read the features of another slice.
+    Notice: fewer parameters than expected; a gradient of 0 from a head to most inputs.
+    """
+
+    def __init__(self, num_hiddens, num_heads, dropout, bias=False):
+        super().__init__(num_hiddens, num_heads, dropout, bias)
+        size = num_hiddens // num_heads
+        self.W_q, self.W_k, self.W_v = (nn.Linear(size, size, bias) for _ in range(3))
+
+    def project(self, keys, values):
+        return self.W_k(self.split_heads(keys)), self.W_v(self.split_heads(values))
+
+    def attend(self, queries, K, V, mask=None):
+        Q = self.W_q(self.split_heads(queries))
+        output, _ = scaled_dot_product_attention(Q, K, V, mask)
+        self.last_pass = Q.detach(), K.detach(), mask
+        return self.W_o(output.transpose(1, 2).flatten(2))
+
+
+@exhibit("an output matrix created in forward", 4, "every_parameter_trained")
+class FreshOutput(MultiHeadAttention):
+    """Multi-head attention that makes its output layer at each call.
+
+    Goes wrong: W_o is a new random matrix each time; it is no parameter, so nobody trains it.
+    Notice: two calls on the same input differ, in eval mode too.
+    """
+
+    def __init__(self, num_hiddens, num_heads, dropout, bias=False):
+        super().__init__(num_hiddens, num_heads, dropout, bias)
+        del self.W_o
+
+    def attend(self, queries, K, V, mask=None):
+        Q = self.split_heads(self.W_q(queries))
+        output, _ = scaled_dot_product_attention(Q, K, V, mask)
+        self.last_pass = Q.detach(), K.detach(), mask
+        output = output.transpose(1, 2).flatten(2)  # (batch, queries, num_hiddens)
+        return nn.Linear(output.shape[-1], output.shape[-1]).to(output.device)(output)
+
+
+@exhibit("layer normalisation over steps and features", 6, "causal")
+class NormOverSteps(AddNorm):
+    """Add & norm that normalises each sequence as a whole.
+
+    Goes wrong: a token changes its neighbours, the future the past included; the layer works
+    for one length only.
+    Notice: an error at the first sentence of another length.
+    """
+
+    def __init__(self, num_steps, num_hiddens, dropout):
+        super().__init__(num_hiddens, dropout)
+        self.norm = nn.LayerNorm((num_steps, num_hiddens))
+
+
+@exhibit("batch normalisation in place of layer normalisation", 6, "batch_independent")
+class BatchNormed(AddNorm):
+    """Add & norm that normalises each feature over the batch and the steps.
+
+    Goes wrong: sentences and their padding change each other in training.
+    Notice: the loss of a sentence depends on which others are in its batch.
+    """
+
+    def __init__(self, num_hiddens, dropout):
+        super().__init__(num_hiddens, dropout)
+        self.norm = nn.BatchNorm1d(num_hiddens)
+
+    def forward(self, X, Y):
+        total = X + self.dropout(Y)
+        return self.norm(total.transpose(1, 2)).transpose(1, 2)  # features second, and back
+
+
+@exhibit("a target that is not shifted", 8, "causal")
+def not_shifted(tgt: Tensor, bos: int) -> Tensor:
+    """The decoder's input in training, without the shift by one step.
+
+    Goes wrong: the decoder reads the very token that it has to predict.
+    Notice: a loss near zero, and translations that are worthless.
+    """
+    return tgt
+
+
+@exhibit("a causal mask in training mode only", 7, "causal")
+class CausalInTraining(DecoderBlock):
+    """Decoder block that hides the future only if self.training.
+
+    Goes wrong: in eval mode, with more than one step at a time, the future leaks.
+    Notice: the same sentences have another loss in eval mode than in training, dropout apart.
+    """
+
+    def forward(self, X, memory, memory_mask=None, cache=None):
+        mask = causal_mask(X.shape[1], device=X.device) if self.training else None
+        Y = self.addnorm1(X, self.self_attention(X, X, X, mask))
+        Z = self.addnorm2(Y, self.cross_attention(Y, memory, memory, memory_mask))
+        return self.addnorm3(Z, self.ffn(Z)), None
+
+
+@exhibit("a loss averaged over the padding", 8, "matches")
+def loss_over_padding(logits: Tensor, tgt: Tensor, valid_lens: Tensor) -> Tensor:
+    """Cross-entropy that divides by all positions, the padding included.
+
+    Goes wrong: the number depends on how far the batch was padded.
+    Notice: a net that knows nothing has a loss below log(vocab_size).
+    """
+    losses = F.cross_entropy(logits.transpose(1, 2), tgt, reduction="none")
+    real = torch.arange(tgt.shape[1], device=tgt.device) < valid_lens[:, None]
+    return (losses * real).mean()

@@ -1,0 +1,42 @@
+"""From arrays to batches."""
+
+from collections.abc import Callable
+
+import torch
+from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
+
+from d2lmini.arguments import check_arrays, check_count
+
+
+def batches(
+    arrays: list[torch.Tensor], batch_size: int, collate: Callable | None = None
+) -> DataLoader:
+    """Iterate over arrays of equal length, batch_size rows of each at a time.
+
+    Args:
+        collate: what is done to each batch, such as cut_padding.
+    Returns:
+        A DataLoader: one tuple of tensors a batch, in a new order at each pass.
+    Raises:
+        TypeError, ValueError: see arguments.check_arrays; batch_size is less than 1.
+    Source: chapter 8.
+    """
+    check_arrays(arrays)
+    check_count("batch_size", batch_size)
+    dataset = TensorDataset(*arrays)
+    # A sampler of whole batches indexes each array once a batch instead of once a row.
+    sampler = BatchSampler(RandomSampler(dataset), batch_size, drop_last=False)
+    return DataLoader(dataset, sampler=sampler, batch_size=None, collate_fn=collate)
+
+
+def cut_padding(batch: tuple) -> list[torch.Tensor]:
+    """Leave out the steps that are padding in every row: they are work for nothing.
+
+    Shapes:
+        batch: ids (batch, steps) and valid_lens (batch,), in turn
+    Source: chapter 8.
+    """
+    cut = []
+    for ids, valid_lens in zip(batch[::2], batch[1::2], strict=True):
+        cut += [ids[:, : valid_lens.max()], valid_lens]
+    return cut

@@ -1,0 +1,81 @@
+"""Sentence pairs, from a file to batches."""
+
+from pathlib import Path
+
+from torch.utils.data import DataLoader
+
+from d2lmini.arguments import check_count
+from d2lmini.data.batches import batches, cut_padding
+from d2lmini.data.registry import find_paths
+from d2lmini.data.text import Vocab, encode, normalise
+
+
+def read_pairs(
+    name: str | Path = "eng-fra-mini", split: str = "train", num_examples: int | None = None
+) -> list[tuple[str, str]]:
+    """The first sentence pairs of a corpus, in the order of its file.
+
+    Args:
+        name: "eng-fra-mini", "fra-eng", or the path of a file of english<TAB>french lines.
+        split: "train"; "eng-fra-mini" also has "val" and "test".
+        num_examples: how many pairs at the most; None = all.
+    Returns:
+        A list of (english, french) strings. Blank lines are skipped, columns after the second
+        are ignored.
+    Raises:
+        ValueError: a line without a tab or with an empty side (file and line number), a file
+            that is not UTF-8, or see registry.find_paths.
+    Source: chapter 8.
+    """
+    if num_examples is not None:
+        check_count("num_examples", num_examples)
+    (path,) = find_paths(name, split)
+    pairs = []
+    try:
+        with open(path, encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, start=1):
+                if len(pairs) == num_examples:
+                    break
+                columns = [column.strip() for column in line.split("\t")]
+                if len(columns) > 1 and columns[0] and columns[1]:
+                    pairs.append((columns[0], columns[1]))
+                elif columns != [""]:
+                    raise ValueError(
+                        f"{path}, line {number}: expected english<TAB>french, got {line.strip()!r}"
+                    )
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be UTF-8: {error}") from error
+    if not pairs:
+        raise ValueError(f"{path} must hold at least one sentence pair")
+    return pairs
+
+
+def load_data_nmt(
+    batch_size: int,
+    num_steps: int,
+    num_examples: int | None = 600,
+    name: str | Path = "eng-fra-mini",
+    min_freq: int = 2,
+) -> tuple[DataLoader, Vocab, Vocab]:
+    """Training batches of a corpus, and its two vocabularies.
+
+    Args:
+        batch_size: sentence pairs a batch.
+        num_steps: length to which sentences are cut, <eos> included.
+        num_examples, name: see read_pairs; the pairs are those of the training split.
+        min_freq: a token seen less often in these pairs is unknown.
+    Returns:
+        train_iter, src_vocab, tgt_vocab. A batch is (src, src_valid_lens, tgt, tgt_valid_lens):
+        ids (batch, steps), padded to the longest sentence of the batch, and lengths (batch,).
+    Raises:
+        ValueError, OSError: see read_pairs and registry.find_paths.
+    Source: chapter 8.
+    """
+    pairs = read_pairs(name, num_examples=num_examples)
+    arrays, vocabs = [], []
+    for side in (0, 1):  # all of the source, then all of the target
+        sentences = [normalise(pair[side]) for pair in pairs]
+        vocab = Vocab(sentences, min_freq)
+        arrays += encode(sentences, vocab, num_steps)
+        vocabs.append(vocab)
+    return batches(arrays, batch_size, cut_padding), *vocabs

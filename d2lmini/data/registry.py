@@ -1,0 +1,165 @@
+"""Where data sets lie: in this package, in the data folder, or on the web until they are asked for.
+
+A new data set is an entry of REGISTRY, or a folder of corpora/.
+"""
+
+import os
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+
+EMBEDDED = Path(__file__).parents[1] / "corpora"  # one folder a corpus, one file a split
+
+
+class File(NamedTuple):
+    """One file of a data set on the web, alone or in a zip archive."""
+
+    path: str  # below the data folder, and inside the archive
+    url: str  # of the file, or of the archive
+    sha256: str  # of the file
+    num_bytes: int  # of the file
+    archive_hash: str | None = None  # algorithm:hex digest; None = url is the file itself
+
+
+class DataSet(NamedTuple):
+    """A data set on the web: its licence, and split -> files."""
+
+    licence: str
+    splits: dict[str, tuple[File, ...]]
+
+
+REGISTRY = {
+    "fra-eng": DataSet(
+        licence="CC BY 2.0 France; sentences from tatoeba.org by way of manythings.org/anki",
+        splits={
+            "train": (
+                File(
+                    path="fra-eng/fra.txt",
+                    url="http://d2l-data.s3-accelerate.amazonaws.com/fra-eng.zip",
+                    sha256="0bb85dbaa1c896844649094d7eaf2e34bee34e84fe362b26ce7e8f2e12aae104",
+                    num_bytes=11_669_748,
+                    archive_hash="sha1:94646ad1522d915e7b0f9296181140edcf86a4f5",
+                ),
+            )
+        },
+    )
+}
+
+
+def data_folder() -> Path:
+    """$D2LMINI_DATA, else the folder that this system has for caches."""
+    return Path(storage().abspath)
+
+
+def storage(file: File | None = None):
+    """The data folder as pooch sees it, with what it has to know to fetch a file."""
+    import pooch  # only here: importing the package must not load a web client
+
+    keeper = pooch.create(path=pooch.os_cache("d2lmini"), base_url="", env="D2LMINI_DATA")
+    if file is not None:
+        name = Path(file.url).name if file.archive_hash else file.path
+        keeper.registry[name] = file.archive_hash or f"sha256:{file.sha256}"
+        keeper.urls[name] = file.url
+    return keeper
+
+
+def splits_of(name: str | Path) -> dict[str, tuple[File | Path, ...]]:
+    """Split -> files of a data set: on the web, in this package, or a file of your own.
+
+    Raises:
+        TypeError: name is no string and no path.
+        ValueError: there is no such data set and no such file.
+    """
+    if not isinstance(name, str | os.PathLike):
+        raise TypeError(f"name ({name!r}) must be a string or a path")
+    if name in REGISTRY:
+        return REGISTRY[name].splits
+    embedded = {folder.name: folder for folder in EMBEDDED.iterdir() if folder.is_dir()}
+    if name in embedded:
+        return {path.stem: (path,) for path in sorted(embedded[name].glob("*.tsv"))}
+    own = Path(name).expanduser()
+    if not own.is_file():
+        raise ValueError(
+            f"name ({str(name)!r}) must be one of {[*sorted(embedded), *REGISTRY]} or the path "
+            f"of a file with english<TAB>french lines{', not of a folder' * own.is_dir()}"
+        )
+    return {"train": (own,)}
+
+
+def find_paths(name: str | Path, split: str = "train") -> tuple[Path, ...]:
+    """Paths of the files of a split; of a registered data set, what is missing is downloaded.
+
+    Args:
+        name: a corpus of this package ("eng-fra-mini"), a registered data set ("fra-eng"), or
+            the path of your own file.
+        split: "train", or another that the data set has.
+    Raises:
+        TypeError, ValueError: see splits_of and fetch; or it has no such split.
+        OSError: the download failed.
+    """
+    splits = splits_of(name)
+    if split not in splits:
+        raise ValueError(
+            f"split ({split!r}) must be one of {sorted(splits)}: {str(name)!r} has no other"
+        )
+    return tuple(
+        fetch(file, REGISTRY[name].licence) if isinstance(file, File) else file
+        for file in splits[split]
+    )
+
+
+def fetch(file: File, licence: str) -> Path:
+    """Path of a registered file in the data folder, checked; downloaded if it is not there.
+
+    Raises:
+        ValueError: something else lies in its place.
+        OSError: the download failed; nothing is left of it.
+    """
+    path = data_folder() / file.path
+    if path.exists():
+        if problem := mismatch(path, file):
+            raise ValueError(
+                f"{path} {problem}: move it away to have the registered file downloaded, "
+                "or set D2LMINI_DATA to another folder"
+            )
+        return path
+    print(f"downloading {file.path} ({file.num_bytes / 1e6:.1f} MB; {licence})")
+    try:
+        download(file)
+        problem = mismatch(path, file) if path.exists() else "is not in the archive"
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        problem = f"could not be fetched: {error}"
+    if problem:
+        path.unlink(missing_ok=True)
+        raise OSError(
+            f"could not download {file.url}: {file.path} {problem}. To go on without a download, "
+            f"put that file at {path} ({file.num_bytes} bytes, sha256 {file.sha256})"
+        )
+    return path
+
+
+def download(file: File) -> None:
+    """Fetch a file into the data folder; pooch compares the hash of what comes."""
+    import pooch
+
+    (name,) = storage(file).registry
+    if file.archive_hash is None:
+        storage(file).fetch(name, progressbar=True)
+        return
+    unzip = pooch.Unzip(members=[file.path], extract_dir=".")
+    try:
+        storage(file).fetch(name, processor=unzip, progressbar=True)
+    finally:
+        (data_folder() / name).unlink(missing_ok=True)
+
+
+def mismatch(path: Path, file: File) -> str:
+    """What is wrong with what lies at path, in words; empty if it is the registered file."""
+    import pooch
+
+    if not path.is_file():
+        return "is a folder, and a file is registered"
+    sha256 = pooch.file_hash(str(path))
+    return (
+        "" if sha256 == file.sha256 else f"has sha256 {sha256}, registered is {file.sha256}"
+    )

@@ -1,0 +1,89 @@
+"""From sentences to token ids."""
+
+from collections import Counter
+
+import torch
+
+from d2lmini.arguments import check_count, check_sentences
+
+PUNCTUATION = '.,!?;:…"«»()'
+
+
+def normalise(sentence: str) -> str:
+    """Lower case, one apostrophe, and one space between tokens.
+
+    A punctuation mark is a token; an apostrophe stays inside its word.
+
+    Returns:
+        A string: "He’s calm!" gives "he's calm !". Its tokens are what split() gives.
+    Source: chapter 8.
+    """
+    sentence = sentence.lower().replace("’", "'")  # real files mix the two
+    for mark in PUNCTUATION:
+        sentence = sentence.replace(mark, f" {mark} ")
+    # split() also drops the no-break spaces that French sets before ! ? : and ;
+    return " ".join(sentence.split())
+
+
+class Vocab:
+    """Tokens and their ids, the most frequent first, after four reserved ones.
+
+    Args:
+        sentences: strings, tokens separated by spaces.
+        min_freq: a token seen less often is unknown.
+    Source: chapter 8.
+    """
+
+    reserved = ("<pad>", "<unk>", "<bos>", "<eos>")
+    pad, unk, bos, eos = range(4)
+
+    def __init__(self, sentences: list[str], min_freq: int = 1):
+        check_sentences(sentences)
+        check_count("min_freq", min_freq)
+        counts = Counter(" ".join(sentences).split())
+        frequent = [token for token, count in counts.most_common() if count >= min_freq]
+        self.idx_to_token = [*self.reserved, *frequent]
+        # Without the reserved ones: "<pad>" in a reader's text is a word like any other.
+        self.token_to_idx = {token: i for i, token in enumerate(frequent, start=4)}
+
+    def __len__(self):
+        return len(self.idx_to_token)
+
+    def __contains__(self, token):
+        return token in self.token_to_idx
+
+    def __getitem__(self, tokens):
+        """The id of a token, or the ids of a list; what is not in the vocabulary gets unk."""
+        ids, unk = self.token_to_idx, self.unk
+        if isinstance(tokens, str):
+            return ids.get(tokens, unk)
+        return [ids.get(token, unk) for token in tokens]
+
+    def to_tokens(self, ids: list[int]) -> list[str]:
+        """The tokens of a list of ids."""
+        return [self.idx_to_token[i] for i in ids]
+
+
+def encode(
+    sentences: list[str], vocab: Vocab, num_steps: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Sentences to ids, each ended by <eos>, then cut or padded to num_steps.
+
+    Args:
+        sentences: strings, tokens separated by spaces.
+    Returns:
+        Ids (sentences, num_steps) and valid_lens (sentences,), both int64; <eos> counts.
+    Raises:
+        TypeError, ValueError: sentences is one string, or num_steps less than 1.
+    Source: chapter 8.
+    """
+    check_sentences(sentences)
+    check_count("num_steps", num_steps)
+    end = [vocab.eos] + [vocab.pad] * num_steps
+    ids, lens = [], []
+    for sentence in sentences:
+        tokens = sentence.split()
+        ids.append((vocab[tokens] + end)[:num_steps])
+        lens.append(min(len(tokens) + 1, num_steps))  # with <eos>
+    ids = torch.tensor(ids, dtype=torch.long).view(-1, num_steps)
+    return ids, torch.tensor(lens, dtype=torch.long)  # (sentences, num_steps), (sentences,)

@@ -1,0 +1,16 @@
+"""Figures: interactive ones, each beside the JavaScript that it starts, and plots.
+
+A builder takes numbers and words, never modules.
+"""
+
+from d2lmini.figures.attention import explore_attention
+from d2lmini.figures.heads import explore_heads
+from d2lmini.figures.layers import explore_layers
+from d2lmini.figures.live import Live
+from d2lmini.figures.machine import explore_machine
+from d2lmini.figures.masks import explore_masks
+from d2lmini.figures.positions import explore_positions
+from d2lmini.figures.stills import panels, still
+from d2lmini.figures.training import explore_training
+from d2lmini.figures.translator import explore_translator
+from d2lmini.figures.widget import Figure, browser_module

@@ -1,0 +1,44 @@
+"""A query that can be dragged among keys."""
+
+import math
+
+import matplotlib.figure
+import torch
+
+from d2lmini.figures.widget import Figure
+from d2lmini.masks import masked_softmax
+
+
+def explore_attention(query=(1.0, 1.0), similarity="dot", scaled=True, d_k=2) -> Figure:
+    """A query that can be dragged among keys in the plane; the values are the keys.
+
+    Args:
+        query: (x, y), each between -3 and 3.
+        similarity: "dot", "cosine" or "additive".
+        scaled: whether the dot product is divided by the square root of d_k.
+        d_k: number of features that the dot product stands for, a power of two up to 1024.
+    Source: chapter 4.
+    """
+    state = {
+        "query": list(query),
+        "similarity": similarity,
+        "scaled": scaled,
+        "d_k": d_k,
+    }
+    words = ["cat", "dog", "bird", "stone", "idea"]
+    keys = [[1.8, 1.4], [2.2, 0.4], [0.3, 2.0], [-1.8, 0.6], [-0.9, -1.9]]
+    scores = torch.tensor([query]) @ torch.tensor(keys).T * math.sqrt(d_k / 2)
+    scores = scores / math.sqrt(d_k) if scaled else scores
+    weights = masked_softmax(scores)  # (1, keys)
+    picture = matplotlib.figure.Figure(figsize=(3.2, 3.2), layout="constrained")
+    axis = picture.subplots()
+    axis.set(xlim=(-3, 3), ylim=(-3, 3), aspect="equal")
+    for (x, y), word, weight in zip(keys, words, weights[0].tolist(), strict=True):
+        axis.scatter(x, y, s=900 * weight + 5, alpha=0.5, color="#0072B2")
+        axis.annotate(f"{word} {weight:.2f}", (x, y), fontsize=8)
+    axis.annotate("", query, (0, 0), arrowprops={"arrowstyle": "-|>", "color": "#D55E00"})
+    alt = (
+        f"Five keys in the plane and a query at {query}; the area of each key is its weight, "
+        "larger the more it points in the direction of the query."
+    )
+    return Figure("attention.js", state, picture, alt, {"words": words, "keys": keys})

@@ -1,0 +1,40 @@
+"""Which features of its input each head reads."""
+
+import torch
+
+from d2lmini.figures.stills import panels
+from d2lmini.figures.widget import Figure, as_lists
+
+
+def explore_heads(num_heads=2, order="project", feature=0, amount=2.0) -> Figure:
+    """Multi-head attention of width 8: which features of its input does each head read?
+
+    Args:
+        num_heads: 1, 2, 4 or 8.
+        order: "project", as MultiHeadAttention does; "split", as bugs.SplitThenProject, whose
+            heads share one small matrix; "own", the same with a matrix for each head.
+        feature, amount: which feature of the first word is changed, and by how much.
+    Source: chapter 4.
+    """
+    state = {"num_heads": num_heads, "order": order, "feature": feature, "amount": amount}
+    generator = torch.Generator().manual_seed(0)
+    X = torch.randn(3, 8, generator=generator)
+    W_q, W_k, W_v = torch.randn(3, 8, 8, generator=generator) * 0.5
+    words = ["we", "like", "cats"]
+    data = {"words": words, "X": X, "W_q": W_q, "W_k": W_k, "W_v": W_v}
+    size = 8 // num_heads
+    rows = torch.stack([W_q, W_k, W_v]).view(3, num_heads, size, 8)
+    if order == "split":
+        rows = rows[:, :1, :, :size].repeat(1, num_heads, 1, num_heads)
+    if order != "project":
+        own = torch.eye(num_heads).repeat_interleave(size, dim=1)
+        rows = rows * own[:, None]
+    reads = rows.square().sum((0, 2)).sqrt()  # (heads, features)
+    picture = panels(
+        [reads], ["what a head reads"], [f"head {h}" for h in range(num_heads)]
+    )
+    alt = (
+        "A matrix of heads by features of the input. If one projects first, each head reads all "
+        "features; if one splits first, each reads its own slice only."
+    )
+    return Figure("heads.js", state, picture, alt, as_lists(data))

@@ -1,0 +1,54 @@
+"""Which positions notice a change, by kind of layer."""
+
+import torch
+from torch.nn.functional import batch_norm, layer_norm
+
+from d2lmini.figures.stills import panels
+from d2lmini.figures.widget import Figure, as_lists
+
+
+def explore_layers(layer="layer", position=2, amounts=(2.0, 0.0, 0.0, 0.0)) -> Figure:
+    """A layer on two sentences of three tokens: one token changes, and which positions notice?
+
+    Args:
+        layer: "ffn", "layer", "batch" or "wrong", the last for steps and features at once.
+        position: which token is changed, 0 to 5.
+        amounts: what is added to each of its four features.
+    Source: chapters 5 and 6.
+    """
+    state = {"layer": layer, "position": position, "amounts": list(amounts)}
+    generator = torch.Generator().manual_seed(0)
+    X, Y = torch.randn(2, 6, 4, generator=generator)
+    positions = ["a0", "a1", "a2", "b0", "b1", "b2"]
+    data = {
+        "X": X,
+        "Y": Y,
+        "positions": positions,
+        "sentence": [name[0] for name in positions],
+        "W_1": torch.randn(8, 4, generator=generator),
+        "b_1": torch.randn(8, generator=generator),
+        "W_2": torch.randn(4, 8, generator=generator) * 0.5,
+        "b_2": torch.randn(4, generator=generator),
+    }
+    compute = {
+        "ffn": lambda X: (
+            torch.relu(X @ data["W_1"].T + data["b_1"]) @ data["W_2"].T + data["b_2"]
+        ),
+        "layer": lambda X: layer_norm(X + Y, [4]),
+        "batch": lambda X: batch_norm(X + Y, None, None, training=True),
+        "wrong": lambda X: layer_norm((X + Y).view(2, 3, 4), [3, 4]).view(6, 4),
+    }[layer]
+    changed = X.clone()
+    changed[position] += torch.tensor(amounts)
+    output = compute(changed)
+    change = (output - compute(X)).abs()
+    picture = panels([changed, output, change], ["input X", "output", "change"], positions)
+    noticed = ", ".join(
+        name for name, row in zip(positions, change, strict=True) if row.max() > 1e-5
+    )
+    alt = (
+        "Six positions of two sentences with four features each: the input, in which "
+        f"{positions[position]} has changed, the output, and the change of the output. "
+        f"Rows that have changed: {noticed}."
+    )
+    return Figure("layers.js", state, picture, alt, as_lists(data))

@@ -1,0 +1,44 @@
+"""Two sentences under a padding and a causal mask."""
+
+import math
+
+import torch
+
+from d2lmini.figures.stills import panels
+from d2lmini.figures.widget import Figure
+from d2lmini.masks import causal_mask, masked_softmax, padding_mask
+
+
+def explore_masks(sentences=("the cat sat down", "we slept"), valid_lens=(4, 2)) -> Figure:
+    """Two sentences under a padding and a causal mask.
+
+    A score is the number of letters that two words share.
+
+    Args:
+        sentences: two, at most eight words each.
+        valid_lens: how many words of each are real.
+    Source: chapter 2.
+    """
+    state = {
+        "sentences": list(sentences),
+        "valid_lens": list(valid_lens),
+        "padding": True,
+        "causal": True,
+    }
+    steps = max(len(sentence.split()) for sentence in sentences)
+    words = sentences[0].split()
+    words += ["<pad>"] * (steps - len(words))
+    scores = torch.tensor([[float(len({*q} & {*k})) for k in words] for q in words])
+    mask = causal_mask(steps) & padding_mask(torch.tensor(valid_lens[:1]), steps)[0, 0]
+    masked = scores.masked_fill(~mask, math.nan)
+    picture = panels(
+        [scores, masked, masked_softmax(scores, mask)],
+        ["scores", "masked scores", "weights"],
+        words,
+        words,
+    )
+    alt = (
+        f"Three matrices for the sentence '{sentences[0]}': its scores, the same with what "
+        "the masks hide left white, and the weights, which are zero there."
+    )
+    return Figure("masks.js", state, picture, alt)

@@ -1,0 +1,156 @@
+"""Figures of the book. Functions take arrays, never modules."""
+
+from itertools import cycle
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+
+from d2lmini.arguments import check_labels
+
+# A paper that reads on a dark page as well, and colours told apart by colour-blind readers.
+STYLE = {
+    "figure.facecolor": "white",
+    "figure.dpi": 110,
+    "savefig.facecolor": "white",
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": plt.cycler(
+        color=["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"]
+    ),
+}
+COLOURS = {"plain": "#FFFFFF", "attention": "#F9D5A7", "network": "#BFDCEB", "norm": "#E4E4C9",
+           "embedding": "#F3C6CF", "output": "#CFE8CF", "frame": "#F6F6F6"}  # fmt: skip
+
+
+def show_heatmaps(
+    matrices, xlabel, ylabel, titles=None, figsize=None, xticks=None, yticks=None, rows=None,
+    digits=None,
+):  # fmt: skip
+    """Matrices as images, one row of them a leading index, all on one colour scale.
+
+    Args:
+        matrices: array (rows, columns, queries, keys), on any device; NaN is left white.
+        xlabel, ylabel: what keys and queries are.
+        titles, rows: one a column, one a row of the grid.
+        figsize: inches; None = by the size of the matrices.
+        xticks, yticks: labels of keys and queries, such as tokens.
+        digits: decimals of the numbers written into the cells; None = no numbers.
+    Raises:
+        ValueError: matrices is not four-dimensional, or labels do not fit.
+    Source: chapter 9.
+    """
+    if hasattr(matrices, "detach"):  # a tensor, of any dtype, on any device
+        matrices = matrices.detach().float().cpu()
+    matrices = np.asarray(matrices)
+    if matrices.ndim != 4:
+        shape = "(rows, columns, queries, keys)"
+        raise ValueError(f"matrices must have shape {shape}, got {matrices.shape}")
+    num_rows, num_columns, num_queries, num_keys = matrices.shape
+    check_labels("titles", titles, num_columns)
+    check_labels("rows", rows, num_rows)
+    check_labels("xticks", xticks, num_keys)
+    check_labels("yticks", yticks, num_queries)
+    figsize = figsize or (
+        1.0 + num_columns * 1.9,
+        0.6 + num_rows * (0.5 + 1.6 * num_queries / num_keys),
+    )
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            num_rows, num_columns, figsize=figsize, sharex=True, sharey=True, squeeze=False,
+            layout="constrained",
+        )  # fmt: skip
+        for (i, j), axis in np.ndenumerate(axes):
+            image = axis.imshow(matrices[i, j], vmin=0, vmax=np.nanmax(matrices))
+            axis.spines[:].set_visible(False)
+            if digits is not None:
+                write_numbers(
+                    axis, matrices[i, j], digits, dark_below=np.nanmax(matrices) / 2
+                )
+            if titles is not None and i == 0:
+                axis.set_title(titles[j])
+            if rows is not None and j == 0:
+                axis.set_ylabel(rows[i])
+            if xticks is not None:
+                axis.set_xticks(range(num_keys), xticks, rotation=90)
+            if yticks is not None:
+                axis.set_yticks(range(num_queries), yticks)
+        figure.supxlabel(xlabel, fontsize=9)
+        figure.supylabel(ylabel, fontsize=9)
+        figure.colorbar(image, ax=axes, shrink=0.7)
+        plt.show()
+
+
+def write_numbers(axis, matrix, digits, dark_below):
+    """Write each number into its cell, in white where the colour is dark."""
+    for (query, key), number in np.ndenumerate(matrix):
+        if not np.isnan(number):
+            colour = "white" if number < dark_below else "black"
+            text = f"{number:.{digits}f}"
+            axis.text(key, query, text, ha="center", va="center", color=colour, size=8)
+
+
+def show_curves(x, curves, xlabel, ylabel, figsize=(5, 3), yscale="linear"):
+    """Lines with a label each; a curve given by several runs shows their mean and spread.
+
+    Args:
+        x: (points,)
+        curves: label -> (points,) or (runs, points); the band is one standard deviation.
+    Source: chapter 8.
+    """
+    with plt.rc_context(STYLE):
+        _, axis = plt.subplots(figsize=figsize, layout="constrained")
+        for style, (label, y) in zip(
+            cycle(("-", "--", ":", "-.")), curves.items(), strict=False
+        ):
+            runs = np.atleast_2d(y)
+            mean = runs.mean(axis=0)
+            (line,) = axis.plot(x, mean, style, label=label)
+            if len(runs) > 1:
+                sd = runs.std(axis=0, ddof=1)
+                axis.fill_between(
+                    x, mean - sd, mean + sd, alpha=0.2, color=line.get_color()
+                )
+        axis.set(xlabel=xlabel, ylabel=ylabel, yscale=yscale)
+        if len(curves) > 1:
+            axis.legend(frameon=False)
+        plt.show()
+
+
+def show_flow(boxes, arrows, figsize):
+    """A data-flow picture: boxes with text, joined by arrows.
+
+    Args:
+        boxes: name -> (x, y, width, height, text, kind), in inches, (x, y) the lower left
+            corner, kind a key of COLOURS, or "none" for text without a box.
+        arrows: (points, text) each: the corners of a path that ends in an arrow head, and what
+            to write beside its first stretch.
+        figsize: inches.
+    Source: preface.
+    """
+    with plt.rc_context(STYLE):
+        figure = plt.figure(figsize=figsize)
+        axis = figure.add_axes((0, 0, 1, 1))
+        axis.set(xlim=(0, figsize[0]), ylim=(0, figsize[1]))
+        axis.axis("off")
+        for x, y, width, height, text, kind in boxes.values():
+            if kind != "none":
+                shape = "round,pad=0,rounding_size=0.06"
+                style = {"boxstyle": shape, "fc": COLOURS[kind], "ec": "#444444"}
+                axis.add_patch(FancyBboxPatch((x, y), width, height, **style))
+            axis.text(x + width / 2, y + height / 2, text, ha="center", va="center")
+        for points, text in arrows:
+            (x0, y0), (x1, y1) = points[0], points[1]
+            axis.plot(
+                *zip(*points, strict=True), color="#444444", lw=1, solid_joinstyle="round"
+            )
+            axis.add_patch(
+                FancyArrowPatch(points[-2], points[-1], arrowstyle="-|>", mutation_scale=10,
+                                color="#444444", shrinkA=0, shrinkB=0)
+            )  # fmt: skip
+            axis.text(
+                (x0 + x1) / 2 + 0.06, (y0 + y1) / 2, text, ha="left", va="center", size=8
+            )
+        plt.show()

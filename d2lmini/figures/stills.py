@@ -1,0 +1,37 @@
+"""Matplotlib figures as HTML: for where no script runs."""
+
+import base64
+import html
+import io
+
+import matplotlib
+import matplotlib.figure
+
+
+def still(picture, alt: str, kind: str = "d2lmini-still") -> str:
+    """A matplotlib figure as HTML that needs nothing else."""
+    file = io.BytesIO()
+    # Without a salt the names in it are random; letters as letters, not as outlines, are small.
+    with matplotlib.rc_context({"svg.hashsalt": "d2lmini", "svg.fonttype": "none"}):
+        picture.savefig(file, format="svg", metadata={"Date": None})
+    data = base64.b64encode(file.getvalue()).decode()
+    image = f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{data}">'
+    return f'<div class="{kind}">{image}</div>'
+
+
+def panels(matrices, titles, rows=None, columns=None):
+    """Matrices side by side, as a matplotlib figure that no notebook shows by itself."""
+    figure = matplotlib.figure.Figure(
+        figsize=(2.3 * len(matrices), 2.4), layout="constrained"
+    )
+    figure.set_facecolor("white")
+    for axis, matrix, title in zip(
+        figure.subplots(1, len(matrices), squeeze=False)[0], matrices, titles, strict=True
+    ):
+        axis.imshow(matrix.numpy())
+        axis.set_title(title, fontsize=9)
+        if columns is not None:
+            axis.set_xticks(range(len(columns)), columns, rotation=90, fontsize=8)
+        if rows is not None:
+            axis.set_yticks(range(len(rows)), rows, fontsize=8)
+    return figure

@@ -1,0 +1,77 @@
+"""Interactive figures: live in a notebook, and in the built page without a kernel or a network.
+
+A figure is a Python builder and, beside it, a module in plain JavaScript, which anywidget runs in
+a notebook and loader.js in a page.
+"""
+
+import re
+from pathlib import Path
+
+import anywidget
+import torch
+import traitlets
+
+from d2lmini.figures.stills import still
+
+HERE = Path(__file__).parent
+
+
+IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+\.js)";\n', flags=re.MULTILINE)
+
+
+def browser_module(name: str) -> str:
+    """The text of a module of this folder with what it imports put before it, as one module.
+
+    A page from the disk may not import files, and a notebook has no address to import from.
+    """
+    parts = {}  # file name -> text, what is needed first
+
+    def add(name):
+        text = (HERE / name).read_text(encoding="utf-8")
+        for needed in IMPORT.findall(text):
+            if needed not in parts:
+                add(needed)
+        parts[name] = IMPORT.sub("", text)
+
+    add(name)
+    *shared, own = parts.values()
+    return "".join(text.replace("\nexport ", "\n") for text in shared) + own
+
+
+class Figure(anywidget.AnyWidget):
+    """An interactive figure, and a still picture for where no script runs.
+
+    Args:
+        module: file name in this folder.
+        state: the values of the controls. A reader's changes arrive here: figure.state.
+        picture: a matplotlib figure of the first state.
+        alt: what the picture shows, in words.
+        data: numbers and words that the browser needs and does not change.
+        weights: numbers of a model, float32.
+    Source: chapter 2.
+    """
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    _css = traitlets.Unicode().tag(sync=True)
+    state = traitlets.Dict().tag(sync=True)
+    data = traitlets.Dict().tag(sync=True)
+    weights = traitlets.Bytes().tag(sync=True)
+
+    def __init__(self, module, state, picture, alt, data=None, weights=b""):
+        super().__init__(
+            _esm=browser_module(module),
+            _css=(HERE / "figure.css").read_text(encoding="utf-8"),
+            state=state,
+            data=data or {},
+            weights=weights,
+        )
+        self.still = still(picture, alt)
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle, metadata = super()._repr_mimebundle_(**kwargs)
+        return bundle | {"text/html": self.still}, metadata
+
+
+def as_lists(data: dict) -> dict:
+    """Tensors as nested lists, which a page can hold."""
+    return {k: v.tolist() if isinstance(v, torch.Tensor) else v for k, v in data.items()}

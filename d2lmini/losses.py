@@ -1,0 +1,73 @@
+"""What a net is trained on. A loss is called with (net, batch) and returns (mean, count).
+
+The mean is what is differentiated; the count says over how many items it was taken, so that the
+means of batches of different size can be put together.
+"""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from d2lmini.arguments import check_logits
+
+IGNORED = -100  # a label that is no token: cross-entropy leaves it out of sum and count
+
+
+def masked_cross_entropy(
+    logits: torch.Tensor,
+    labels: torch.Tensor,
+    valid_lens: torch.Tensor,
+    label_smoothing: float = 0.0,
+) -> torch.Tensor:
+    """Cross-entropy over the real tokens of a padded batch.
+
+    Args:
+        label_smoothing: share of the target probability spread over the whole vocabulary.
+    Shapes:
+        logits: (batch, steps, vocab_size)
+        labels: (batch, steps)
+        valid_lens: (batch,), the number of real tokens of each row
+    Returns:
+        Mean nats per non-pad target token, a scalar.
+    Raises:
+        TypeError, ValueError: see arguments.check_logits.
+    Source: chapter 8.
+    """
+    check_logits(logits, labels, valid_lens)
+    steps = torch.arange(labels.shape[1], device=labels.device)
+    labels = labels.masked_fill(steps >= valid_lens[:, None], IGNORED)
+    return F.cross_entropy(
+        logits.flatten(0, 1),  # (batch * steps, vocab_size)
+        labels.flatten(),  # (batch * steps,)
+        ignore_index=IGNORED,
+        label_smoothing=label_smoothing,
+    )
+
+
+def shift_right(labels: torch.Tensor, bos: int) -> torch.Tensor:
+    """The decoder's input under teacher forcing: <bos>, then all labels but the last.
+
+    Shapes:
+        labels: (batch, steps), and so the result
+    Source: chapter 8.
+    """
+    return F.pad(labels, (1, -1), value=bos)
+
+
+def seq2seq_loss(
+    net: nn.Module, batch: tuple, bos: int, label_smoothing: float = 0.0
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Teacher forcing: how well net predicts each target token from those before it.
+
+    Args:
+        net: called with (src, tgt, src_valid_lens); returns logits (batch, steps, vocab_size).
+        batch: (src, src_valid_lens, tgt, tgt_valid_lens), see load_data_nmt.
+        bos, label_smoothing: see shift_right and masked_cross_entropy.
+    Returns:
+        Mean nats per target token, and the number of target tokens.
+    Source: chapter 8.
+    """
+    src, src_valid_lens, tgt, tgt_valid_lens = batch
+    logits = net(src, shift_right(tgt, bos), src_valid_lens)
+    nats = masked_cross_entropy(logits, tgt, tgt_valid_lens, label_smoothing)
+    return nats, tgt_valid_lens.sum()
