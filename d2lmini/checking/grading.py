@@ -16,7 +16,7 @@ from pathlib import Path
 from d2lmini.chapters import CHAPTERS
 from d2lmini.checking.comparing import difference, short, unchanged
 from d2lmini.checking.exercise import Exercise
-from d2lmini.checking.time_limit import OutOfTime, TookTooLong, within_time
+from d2lmini.checking.time_limit import Stop, TookTooLong, within_time
 
 RIGHT, WRONG, NOT_ATTEMPTED = "right", "wrong", "not attempted"
 
@@ -144,11 +144,11 @@ def grade(found: Exercise, answer: Callable) -> tuple[str, str]:
         )
         return WRONG, message
     try:
-        within_time(lambda: _compare(found, answer))
+        within_time(lambda timed: _compare(found, timed), answer)
     except NotAttempted:
         return NOT_ATTEMPTED, "Replace the line that raises NotImplementedError."
     except (WrongAnswer, TookTooLong) as error:
-        return WRONG, f"{error}"
+        return WRONG, str(error)
     number = len(list(found.cases))
     agree = f"All {number} cases agree." if number > 1 else "The one case agrees."
     return RIGHT, agree + (" The properties hold." if found.properties else "")
@@ -175,8 +175,6 @@ def _broken(found, answer):
     for holds in found.properties:
         try:
             result = holds(answer)
-        except OutOfTime:
-            raise
         except BaseException as error:
             return f"A property could not be tried: {type(error).__name__}: {error}"
         if not result:
@@ -191,16 +189,15 @@ def _call(answer, case):
         inspect.signature(answer).bind(*case)
     except TypeError:
         signature = inspect.signature(answer)
+        number = f"{len(case)} argument{'s' * (len(case) != 1)}"
         raise WrongAnswer(
-            f"{name}{signature} cannot be called with {len(case)} arguments, as it will be."
+            f"{name}{signature} cannot be called with {number}, as it will be."
         ) from None
     except ValueError:
         pass  # a builtin without a signature
     arguments = copy.deepcopy(case)  # no answer may change the originals
     try:
         got = answer(*arguments)
-    except OutOfTime:
-        raise
     except BaseException as error:  # sys.exit, too
         if type(error) is NotImplementedError and not error.args:  # PyTorch's have a text
             raise NotAttempted from None
@@ -231,8 +228,8 @@ def _same(answer, mistake, case, tolerance):
     for function in (answer, mistake):
         try:
             outcomes.append(function(*copy.deepcopy(case)))
-        except OutOfTime:
-            raise
+        except Stop:
+            raise  # else the answer would be called again
         except BaseException as error:
             outcomes.append(type(error))
     return not difference(*outcomes, tolerance)
