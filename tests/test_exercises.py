@@ -244,6 +244,24 @@ def test_an_unknown_name_lists_the_close_ones(capsys):
     assert grading.records == {}
 
 
+def test_an_answer_that_hands_itself_in_is_graded_and_recorded_once(capsys):
+    depth = 0
+
+    def answer(scores, mask):
+        nonlocal depth
+        depth += 1
+        if depth < 5:  # enough to see it go on
+            check.exercise("masks-3", answer)  # a line that is indented too far
+        return softmax(scores, mask)
+
+    check.exercise("masks-3", answer)
+    (line, _) = capsys.readouterr().out.splitlines()
+    assert 'move check.exercise("masks-3", ...) out of the function' in line
+    assert grading.records["masks-3"].attempts == 1
+    check.exercise("masks-3", softmax)  # and the next one is graded as ever
+    assert grading.records["masks-3"].verdict == RIGHT
+
+
 def test_hints_come_one_by_one(capsys):
     for _ in range(4):
         check.hint("masks-3")
@@ -291,6 +309,24 @@ def test_a_report_never_overwrites_another_file(tmp_path):
     with pytest.raises(ValueError, match="must be a new file or a former report"):
         check.report(path)
     assert path.read_text() == "my notes"
+
+
+def test_a_crash_in_the_middle_keeps_the_former_report(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "answers.json"
+    check.exercise("masks-3", softmax)
+    check.report(path)
+    former = path.read_text(encoding="utf-8")
+    write_text = Path.write_text
+
+    def writes_half(path, text, **kwargs):
+        write_text(path, text[: len(text) // 2], **kwargs)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "write_text", writes_half)
+    with pytest.raises(KeyboardInterrupt):
+        check.report(path)
+    assert path.read_text(encoding="utf-8") == former
+    assert list(tmp_path.iterdir()) == [path]  # and nothing is left beside it
 
 
 def test_a_report_is_brought_up_to_date_when_entries_are_missing(tmp_path, capsys):

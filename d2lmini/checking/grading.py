@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from d2lmini.chapters import CHAPTERS
 from d2lmini.checking.comparing import difference, short, unchanged
@@ -31,6 +32,7 @@ class Record:
 
 
 records: dict[str, Record] = {}
+under_way: set[str] = set()  # names of the exercises that are graded just now
 
 
 class WrongAnswer(Exception):
@@ -70,6 +72,8 @@ def exercise(name: str, answer: Callable) -> None:
     Args:
         name: of the exercise, such as "masks-2".
         answer: the function that the exercise asks for.
+    Raises:
+        RuntimeError: the call stands inside the answer, which would be graded for ever.
     Source: chapter 1.
     """
     try:
@@ -77,7 +81,14 @@ def exercise(name: str, answer: Callable) -> None:
     except ValueError as error:
         print(error)
         return
-    verdict, message = grade(found, answer)
+    if name in under_way:
+        rule = f'move check.exercise("{name}", ...) out of the function'
+        raise RuntimeError(f"the answer hands itself in; {rule}")
+    under_way.add(name)
+    try:
+        verdict, message = grade(found, answer)
+    finally:
+        under_way.discard(name)
     record = records.setdefault(name, Record())
     record.attempts += verdict != NOT_ATTEMPTED
     record.verdict = verdict if verdict != NOT_ATTEMPTED else record.verdict
@@ -131,7 +142,12 @@ def report(path: str | Path) -> None:
     entries |= {name: vars(record) for name, record in records.items()}
     version = importlib.metadata.version("d2lmini")
     text = json.dumps({"version": version, "exercises": entries}, indent=1)
-    path.write_text(text + "\n", encoding="utf-8")
+    # Written elsewhere first: a crash halfway must not cost the former report.
+    target = path.resolve()  # what a link leads to
+    with TemporaryDirectory(prefix=".", dir=target.parent) as folder:
+        new = Path(folder) / target.name
+        new.write_text(text + "\n", encoding="utf-8")
+        new.replace(target)
     solved = sum(entry["verdict"] == RIGHT for entry in entries.values())
     print(f"{path}: {solved} of {len(entries)} exercises right")
 
