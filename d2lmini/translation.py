@@ -31,10 +31,12 @@ def encode_source(src_sentence, src_vocab, num_steps, device):
     """
     check_words("src_sentence", src_sentence)
     sentence = normalise(src_sentence)
-    unknown = [token for token in sentence.split() if token not in src_vocab]
+    words = sentence.split()
+    ids = src_vocab.of_text(words)
+    unknown = [word for word, i in zip(words, ids, strict=True) if i == src_vocab.unk]
     if unknown:
         warnings.warn(f"not in the vocabulary, read as <unk>: {unknown}", stacklevel=3)
-    length = len(sentence.split()) + 1  # with <eos>
+    length = len(words) + 1  # with <eos>
     if length > num_steps:
         warnings.warn(f"{length} tokens are cut to num_steps ({num_steps})", stacklevel=3)
     src, valid_lens = encode([sentence], src_vocab, num_steps)

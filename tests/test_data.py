@@ -93,9 +93,9 @@ def test_reserved_words_in_a_text_are_words_like_others():
     ids, valid_lens = encode(["go <pad> now .", "go <eos> ."], vocab, 8)
     assert valid_lens.tolist() == [5, 4]
     assert ids[0, 1] == ids[1, 1] == vocab.unk and ids[0, 4] == vocab.eos
-    seen = Vocab(["<pad> a"])
-    assert seen["<pad>"] == 4 and "<pad>" in seen and "<pad>" not in vocab
-    assert encode(["<pad> a"], seen, 3)[1].tolist() == [3]
+    seen = Vocab(["<pad> a <unk>"])
+    assert seen.idx_to_token == [*Vocab.reserved, "a"]  # and none of them twice
+    assert encode(["<pad> a"], seen, 3)[0].tolist() == [[vocab.unk, 4, vocab.eos]]
 
 
 def test_bad_files(tmp_path):

@@ -42,9 +42,8 @@ class Vocab:
         check_count("min_freq", min_freq)
         counts = Counter(" ".join(sentences).split())
         frequent = [token for token, count in counts.most_common() if count >= min_freq]
-        self.idx_to_token = [*self.reserved, *frequent]
-        # Without the reserved ones: "<pad>" in a reader's text is a word like any other.
-        self.token_to_idx = {token: i for i, token in enumerate(frequent, start=4)}
+        self.idx_to_token = list(dict.fromkeys([*self.reserved, *frequent]))  # no doubles
+        self.token_to_idx = {token: i for i, token in enumerate(self.idx_to_token)}
 
     def __len__(self):
         return len(self.idx_to_token)
@@ -58,6 +57,11 @@ class Vocab:
         if isinstance(tokens, str):
             return ids.get(tokens, unk)
         return [ids.get(token, unk) for token in tokens]
+
+    def of_text(self, words: list[str]) -> list[int]:
+        """The ids of the words of a text, in which "<pad>" is no padding, but an unknown word."""
+        ids, unk = self.token_to_idx, self.unk
+        return [unk if word in self.reserved else ids.get(word, unk) for word in words]
 
     def to_tokens(self, ids: list[int]) -> list[str]:
         """The tokens of a list of ids."""
@@ -83,7 +87,7 @@ def encode(
     ids, lens = [], []
     for sentence in sentences:
         tokens = sentence.split()
-        ids.append((vocab[tokens] + end)[:num_steps])
+        ids.append((vocab.of_text(tokens) + end)[:num_steps])
         lens.append(min(len(tokens) + 1, num_steps))  # with <eos>
     ids = torch.tensor(ids, dtype=torch.long).view(-1, num_steps)
     return ids, torch.tensor(lens, dtype=torch.long)  # (sentences, num_steps), (sentences,)
