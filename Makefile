@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 CODE := requirements.txt $(wildcard results/*.json) $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css')
 
-.PHONY: book serve test bench clean
+.PHONY: book serve test bench lock clean
 
 book: $(VENV)/installed _build/code-unchanged
 	$(BIN)/python tools/run_notebooks.py
@@ -34,6 +34,18 @@ test: $(VENV)/installed
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/pages.py _build/html
+
+# What torch brings for NVIDIA cards it asks for itself; with a CPU build none of it is needed.
+CUDA := cuda-bindings cuda-pathfinder cuda-toolkit triton nvidia-cublas nvidia-cuda-cupti \
+	nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cudnn-cu13 nvidia-cufft nvidia-cufile \
+	nvidia-curand nvidia-cusolver nvidia-cusparse nvidia-cusparselt-cu13 nvidia-nccl-cu13 \
+	nvidia-nvjitlink nvidia-nvshmem-cu13 nvidia-nvtx
+
+# Versions stay as they are where they can; `rm requirements.txt` first for the newest of all.
+lock:
+	UV_CUSTOM_COMPILE_COMMAND="make lock (uv pip compile --universal requirements.in)" \
+		uv pip compile --universal --python-version 3.11 --annotation-style line --quiet \
+		$(CUDA:%=--no-emit-package %) requirements.in --output-file requirements.txt
 
 clean:
 	rm -rf _build

@@ -58,16 +58,48 @@ def no_download(monkeypatch, request):
 @pytest.fixture(scope="session")
 def browser():
     """A Chromium that is on this machine; without one, tests are skipped, but fail in CI."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import Error, sync_playwright
 
     names = ("chromium", "chromium-browser", "google-chrome", "chrome")
     path = next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        stop = pytest.fail if os.environ.get("CI") else pytest.skip
-        stop("no Chromium on this machine; install Debian's chromium, or Chrome")
+    # On Windows and macOS a browser is on no PATH; Playwright knows where it is installed.
+    places = (
+        [{"executable_path": path}]
+        if path
+        else [{"channel": "chrome"}, {"channel": "msedge"}]
+    )
     flags = ["--no-sandbox", "--disable-quic", "--disable-background-networking",
              "--disable-component-update"]  # fmt: skip
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=flags)
+        for place in places:
+            try:
+                found = playwright.chromium.launch(args=flags, **place)
+                break
+            except Error as error:
+                reason = str(error).partition("\n")[0]
+        else:
+            stop = pytest.fail if os.environ.get("CI") else pytest.skip
+            stop(f"no Chromium here: {reason}; install Debian's chromium, or Chrome")
         yield found
         found.close()
+
+
+DEVICES = ["cpu"]
+DEVICES += ["cuda"] * torch.cuda.is_available() + [
+    "mps"
+] * torch.backends.mps.is_available()
+
+
+@pytest.fixture(params=DEVICES)
+def each_device(request):
+    """The test is run on every device of this machine: tensors and nets are made there."""
+    if request.param == "cpu":
+        yield
+        return
+    with torch.device(request.param):
+        yield
+
+
+def generator(seed):
+    """Random numbers of their own, on the device of the test."""
+    return torch.Generator(torch.get_default_device()).manual_seed(seed)

@@ -12,6 +12,8 @@ from d2lmini import (
     scaled_dot_product_attention,
 )
 
+pytestmark = pytest.mark.usefixtures("each_device")
+
 
 def copy_attention(ours, theirs):
     """Weights of our multi-head attention into PyTorch's."""

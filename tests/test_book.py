@@ -41,7 +41,7 @@ def test_the_table_of_contents_lists_the_files_that_exist():
     listed = list(files_in(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))))
     existing = [p for suffix in ("*.ipynb", "*.md") for p in BOOK.glob(suffix)]
     assert sorted(listed) == sorted(
-        str(p.relative_to(ROOT).with_suffix("")) for p in existing
+        p.relative_to(ROOT).with_suffix("").as_posix() for p in existing
     )
 
 
@@ -55,7 +55,7 @@ def test_git_knows_the_files():
     )
     names = set(tracked.stdout.split())
     for path in NOTEBOOKS:
-        assert str(path.relative_to(ROOT)) in names
+        assert path.relative_to(ROOT).as_posix() in names
         for source in (cell.source for cell in cells(path, "code")):
             for entry in re.findall(r'ledger\("([\w-]+)"', source):
                 assert f"results/{entry}.json" in names

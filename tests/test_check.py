@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from conftest import generator
 from torch import nn
 from torch.nn import functional as F
 
@@ -21,6 +22,8 @@ from d2lmini import (
 )
 from d2lmini.bugs import MUSEUM, BatchNormed, NormOverSteps
 
+pytestmark = pytest.mark.usefixtures("each_device")
+
 STEPS, WIDTH = 6, 8
 LENS = torch.tensor([6, 3, 1])
 SCORES = torch.tensor([[[[1.0, 2.0], [0.0, 3.0]]], [[[5.0, 1.0], [2.0, 2.0]]]])
@@ -29,7 +32,7 @@ SCORES_MASK = padding_mask(torch.tensor([2, 0]), 2)
 
 @pytest.fixture
 def X():
-    return torch.randn(3, STEPS, WIDTH, generator=torch.Generator().manual_seed(0))
+    return torch.randn(3, STEPS, WIDTH, generator=generator(0))
 
 
 class SelfAttention(nn.Module):
@@ -102,7 +105,7 @@ def as_pytorch_does(attention, X):
 
 
 def tokens():
-    return torch.randint(1, 9, (3, STEPS), generator=torch.Generator().manual_seed(0))
+    return torch.randint(1, 9, (3, STEPS), generator=generator(0))
 
 
 def loss_is_of_real_tokens(loss, X):

@@ -16,6 +16,8 @@ from d2lmini import check
 from d2lmini.checking import grading
 from d2lmini.checking.grading import NOT_ATTEMPTED, RIGHT, WRONG, all_exercises, grade
 
+pytestmark = pytest.mark.usefixtures("each_device")
+
 BOOK = Path(__file__).parents[1] / "book"
 EXERCISES = all_exercises()
 STUB = re.compile(r'check\.exercise\("([\w-]+)", (\w+)\)')
@@ -174,6 +176,14 @@ def test_the_smallest_differing_case_is_shown():
     assert verdict == WRONG
     assert "s = [[0.0, 0.0]], m = [[True, False]]" in message  # the answer's own names
     assert "expected [[1.0, 0.0]]" in message and "got      [[1.1, 0.0]]" in message
+
+
+def test_another_default_device_is_no_mistake():
+    """Cases lie on the CPU, also for a reader who has called torch.set_default_device."""
+    with torch.device("meta"):
+        assert grade(SOFTMAX, softmax)[0] == RIGHT
+        verdict, message = grade(SOFTMAX, lambda s, m: softmax(s, m) * 1.1)
+    assert verdict == WRONG and "1.1 is not 1.0" in message
 
 
 def test_rounding_is_no_mistake():

@@ -186,6 +186,19 @@ def test_bad_input_is_met_with_a_short_message(show, name, text):
     assert page.problems == []
 
 
+def test_reserved_words_are_words_that_the_net_does_not_know(show):
+    page = show([FIGURES["explore_translator"]()])
+    figure = page.locator(".d2lmini-figure")
+    figure.get_by_label("English").fill("go <pad> go")
+    assert figure.locator(".tokens").first.inner_text().split()[1:] == [
+        "go",
+        "<unk>",
+        "go",
+        "<eos>",
+    ]
+    assert page.problems == []
+
+
 def test_the_explanation_is_about_what_is_shown(show):
     """A control that moves under an explained number changes the explanation, too."""
     page = show([figures.explore_attention(d_k=1024)])

@@ -4,6 +4,8 @@ from torch import nn
 
 from d2lmini import AddNorm, PositionWiseFFN
 
+pytestmark = pytest.mark.usefixtures("each_device")
+
 
 def test_ffn_is_the_same_at_each_position():
     ffn = PositionWiseFFN(4, 8, 5)

@@ -1,18 +1,21 @@
 import pytest
 import torch
+from conftest import generator
 from hypothesis import given
 from hypothesis import strategies as st
 
 from d2lmini import causal_mask, masked_softmax, padding_mask
+
+pytestmark = pytest.mark.usefixtures("each_device")
 
 shapes = st.tuples(*[st.integers(1, 4)] * 3, st.integers(1, 6))
 seeds = st.integers(0, 2**31)
 
 
 def random_scores_and_mask(shape, seed, spread=5.0):
-    generator = torch.Generator().manual_seed(seed)
-    scores = torch.randn(shape, generator=generator) * spread
-    return scores, torch.rand(shape, generator=generator) < 0.5
+    own = generator(seed)
+    scores = torch.randn(shape, generator=own) * spread
+    return scores, torch.rand(shape, generator=own) < 0.5
 
 
 def test_padding_mask_by_hand():

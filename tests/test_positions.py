@@ -5,6 +5,8 @@ import torch
 
 from d2lmini import LearnedPositionalEncoding, PositionalEncoding, sinusoidal_table
 
+pytestmark = pytest.mark.usefixtures("each_device")
+
 BOTH = [PositionalEncoding, LearnedPositionalEncoding]
 
 

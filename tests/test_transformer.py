@@ -21,6 +21,8 @@ from d2lmini import (
     sinusoidal_table,
 )
 
+pytestmark = pytest.mark.usefixtures("each_device")
+
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 lengths = st.lists(st.integers(1, 6), min_size=1, max_size=3)
 

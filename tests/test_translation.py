@@ -17,6 +17,8 @@ from d2lmini import (
     predict_seq2seq,
 )
 
+pytestmark = pytest.mark.usefixtures("each_device")
+
 CPU = torch.device("cpu")
 SRC = Vocab(["a b c d e f g"])
 TGT = Vocab(["r s t u v w x y z"])

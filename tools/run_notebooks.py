@@ -16,7 +16,9 @@ ROOT = Path(__file__).parents[1]
 
 def main(build):
     """Fill the cache of a build folder with what is not in it yet."""
-    timeout = yaml.safe_load((ROOT / "_config.yml").read_text())["execute"]["timeout"]
+    timeout = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["execute"][
+        "timeout"
+    ]
     cache = get_cache(build / ".jupyter_cache")
     for path in sorted((ROOT / "book").glob("*.ipynb")):
         cache.add_nb_to_project(str(path))

@@ -10,6 +10,7 @@ const KINDS = {
   decoder: "decoder self-attention",
   cross: "cross-attention",
 };
+const RESERVED = ["<pad>", "<unk>", "<bos>", "<eos>"];
 const VIEWS = { raw: "raw scores", masked: "masked scores", weights: "weights" };
 
 function render({ model, el }) {
@@ -18,6 +19,8 @@ function render({ model, el }) {
   const { num_heads: numHeads, num_layers: numLayers } = data;
   const [unk, bos, eos] = ["<unk>", "<bos>", "<eos>"].map((token) => tgtTokens.indexOf(token));
   const srcIds = new Map(srcTokens.map((token, id) => [token, id]));
+  // What is typed is words: "<pad>" among them is one that the net does not know.
+  const isKnown = (word) => srcIds.has(word) && !RESERVED.includes(word);
   const tgtIds = new Map(tgtTokens.map((token, id) => [token, id]));
   const net = makeNet(data, model.get("weights"));
   const state = controlState(model, update);
@@ -84,7 +87,7 @@ function render({ model, el }) {
     const all = normalise(typed.slice(0, 2000).replace(/[\p{Cc}\p{Cf}]/gu, " ")).split(" ")
       .filter(Boolean);
     const tokens = all.slice(0, numSteps - 1);
-    const strangers = tokens.filter((token) => !srcIds.has(token));
+    const strangers = tokens.filter((token) => !isKnown(token));
     const notes = [];
     if (!all.length) notes.push("Type an English sentence.");
     if (all.length > tokens.length) {
@@ -106,7 +109,7 @@ function render({ model, el }) {
     const { tokens } = read(spoken);
     const real = tokens.length + 1;
     const pads = Array(now.padding).fill("<pad>");
-    const ids = [...tokens.map((token) => srcIds.get(token) ?? unk),
+    const ids = [...tokens.map((token) => (isKnown(token) ? srcIds.get(token) : unk)),
       ...["<eos>", ...pads].map((token) => srcIds.get(token))];
     const encoded = net.encode(ids, new Set(now.off), [], real);
     const found = search(net, encoded, { bos, eos, numSteps, beamSize: now.beam });
@@ -116,7 +119,7 @@ function render({ model, el }) {
     const written = best.ids.slice(1).map((id) => tgtTokens[id]);
     const step = Math.min(now.step, written.length - 1);
 
-    const sourceLabels = [...tokens.map((token) => (srcIds.has(token) ? token : "<unk>")), "<eos>", ...pads];
+    const sourceLabels = [...tokens.map((token) => (isKnown(token) ? token : "<unk>")), "<eos>", ...pads];
     const targetLabels = best.ids.slice(0, -1).map((id) => tgtTokens[id]);
     source.replaceChildren("English: ", ...sourceLabels.flatMap((label) => [
       make("span", { className: label === "<unk>" ? "token unknown" : "token" }, label), " "]));

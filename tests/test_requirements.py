@@ -1,0 +1,55 @@
+"""requirements.txt is what a lock tool made of the names that are used."""
+
+import re
+import tomllib
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def lines(name):
+    """The lines of a requirements file, comments gone."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return [
+        s for line in text.splitlines() if (s := re.sub(r"(^|\s)#.*", "", line).strip())
+    ]
+
+
+PINNED = {
+    canonicalize_name(r.name): r for r in map(Requirement, lines("requirements.txt")[1:])
+}
+
+
+def test_the_first_line_says_what_wrote_it():
+    first = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()[0]
+    assert "uv" in first
+    assert lines("requirements.txt")[0] == "-e ."  # the package itself, from this folder
+
+
+def test_everything_is_pinned():
+    for pinned in PINNED.values():
+        (version,) = pinned.specifier
+        assert version.operator == "==", pinned
+
+
+def test_what_is_asked_for_is_pinned_to_a_version_that_fits():
+    asked = [line for line in lines("requirements.in") if not line.startswith("--")]
+    asked += PACKAGE["dependencies"] + PACKAGE["optional-dependencies"]["book"]
+    for wanted in map(Requirement, asked):
+        pinned = PINNED[canonicalize_name(wanted.name)]
+        (version,) = pinned.specifier
+        assert wanted.specifier.contains(version.version), f"{pinned}: run make lock"
+
+
+def test_what_the_package_imports_it_declares():
+    declared = {canonicalize_name(Requirement(r).name) for r in PACKAGE["dependencies"]}
+    imported = set()
+    for path in (ROOT / "d2lmini").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        imported |= set(re.findall(r"^\s*(?:import|from) (\w+)", text, re.M))
+    known = {canonicalize_name(name) for name in imported} & PINNED.keys()
+    assert known == declared
