@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 CODE := requirements.txt $(wildcard results/*.json) $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css')
 
-.PHONY: book serve test bench lock clean
+.PHONY: book serve test lint unit notebooks pages bench mutants lock clean
 
 book: $(VENV)/installed _build/code-unchanged
 	$(BIN)/python tools/run_notebooks.py
@@ -16,24 +16,35 @@ book: $(VENV)/installed _build/code-unchanged
 serve: book
 	$(BIN)/python -m http.server --directory _build/html --bind 127.0.0.1 8000
 
-# One command a line: the first that fails ends the run.
-test: $(VENV)/installed
+test: lint unit notebooks pages
+
+lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/codespell
+
+unit: $(VENV)/installed
 	$(BIN)/pytest tests -n 2
-	# --nbval-lax: notebooks carry no stored outputs, so a cell passes if it runs.
+
+# --nbval-lax: notebooks carry no stored outputs, so a cell passes if it runs.
+notebooks: $(VENV)/installed
 	$(BIN)/pytest --nbval-lax --nbval-cell-timeout=300 -n 2 --dist loadscope book
-	# The built pages: first as files, then in a browser.
+
+# The built pages: first as files, then in a browser.
+pages: $(VENV)/installed
 	built=$$(mktemp -d) && $(BIN)/python tools/run_notebooks.py "$$built/_build" \
 		&& $(BIN)/jupyter-book build -W -n --keep-going --path-output "$$built" . \
 		&& $(BIN)/python tests/check_built_book.py "$$built/_build/html" \
-		&& $(BIN)/pytest tests/browser -n 2 --built "$$built/_build/html" \
+		&& $(BIN)/pytest tests/browser -n 2 --durations 12 --built "$$built/_build/html" \
 			--screenshots _build/screenshots && rm -rf "$$built"
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/pages.py _build/html
+
+# Which breakages of the model core would no test notice? Takes an hour.
+mutants: $(VENV)/installed
+	$(BIN)/python benchmarks/mutate.py
 
 # What torch brings for NVIDIA cards it asks for itself; with a CPU build none of it is needed.
 CUDA := cuda-bindings cuda-pathfinder cuda-toolkit triton nvidia-cublas nvidia-cuda-cupti \
