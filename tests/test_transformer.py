@@ -49,6 +49,18 @@ def test_encoder_block_equals_pytorch():
     torch.testing.assert_close(ours(X, mask), expected, **CLOSE)
 
 
+@pytest.mark.parametrize("block", [EncoderBlock, DecoderBlock])
+def test_biases_are_there_if_asked_for(block):
+    """All four of each attention, trained like any parameter; none of them without being asked."""
+
+    def biases(**settings):
+        named = block(8, 16, 2, 0.0, **settings).named_parameters()
+        return [name for name, _ in named if "attention" in name and name.endswith("bias")]
+
+    assert biases() == biases(bias=False) == []
+    assert len(biases(bias=True)) == 4 * (1 if block is EncoderBlock else 2)
+
+
 def test_decoder_block_equals_pytorch():
     ours = DecoderBlock(8, 16, 2, 0.0, bias=True)
     theirs = nn.TransformerDecoderLayer(8, 2, 16, 0.0, batch_first=True)

@@ -181,6 +181,35 @@ def test_an_unfinished_hypothesis_does_not_outrank_a_finished_one():
     ]
 
 
+@pytest.mark.parametrize("beam_size", [1, 2, 3])
+def test_a_search_stops_when_enough_hypotheses_have_ended(beam_size):
+    """Every word is as likely as <eos>: a beam of n has n ended ones after a few steps."""
+    steps = []
+
+    class Stub(torch.nn.Module):
+        def encoder(self, src, lens):
+            return torch.zeros(1, src.shape[1], 8)
+
+        def decoder(self, tokens, memory, mask):
+            steps.append(tokens.shape[1])
+            logits = torch.zeros(*tokens.shape, 13)
+            logits[..., Vocab.eos] = 1.0
+            return logits, None
+
+    beams = beam_search(
+        Stub(),
+        torch.zeros(1, 2).long(),
+        torch.tensor([2]),
+        Vocab.bos,
+        Vocab.eos,
+        50,
+        beam_size,
+    )
+    # One ends at the first step; at each later one, as many as are growing, and one at least.
+    assert all(h.tokens[-1] == Vocab.eos for h in beams) and len(beams) == beam_size
+    assert steps == list(range(1, len(steps) + 1)) and len(steps) <= beam_size
+
+
 sentences = st.lists(st.sampled_from("abcd"), min_size=1, max_size=8).map(" ".join)
 
 
