@@ -17,8 +17,7 @@ def read_pairs(
 
     Args:
         name: "eng-fra-mini", "fra-eng", or the path of a file of english<TAB>french lines.
-        split: "train"; "eng-fra-mini" also has "val", "test" and "compositional", of which the
-            last holds sentences that put known words together in a new way.
+        split: "train"; "eng-fra-mini" also has "val" and "test".
         num_examples: how many pairs at the most; None = all.
     Returns:
         A list of (english, french) strings. Blank lines are skipped, columns after the second
@@ -49,26 +48,6 @@ def read_pairs(
     if not pairs:
         raise ValueError(f"{path} must hold at least one sentence pair")
     return pairs
-
-
-def within_one_word(sentences: list[str], training: list[str]) -> int:
-    """How many sentences are in training but for one word that is inserted, left out or replaced.
-
-    Args:
-        sentences, training: strings, tokens separated by spaces.
-    Source: chapter 8.
-    """
-
-    def with_a_gap(sentence):
-        words = sentence.split()
-        return {
-            " ".join([*words[:i], "*", *words[j:]])
-            for i in range(len(words) + 1)
-            for j in (i, i + 1)  # a gap between two words, and in the place of one
-        }
-
-    known = set().union(*map(with_a_gap, training))
-    return sum(not known.isdisjoint(with_a_gap(sentence)) for sentence in sentences)
 
 
 def load_data_nmt(
