@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from d2lmini import Vocab, batches, encode, load_data_nmt, normalise, read_pairs
+from d2lmini.data import within_one_word
 
 
 def write(tmp_path, text, encoding="utf-8"):
@@ -96,6 +97,14 @@ def test_reserved_words_in_a_text_are_words_like_others():
     seen = Vocab(["<pad> a <unk>"])
     assert seen.idx_to_token == [*Vocab.reserved, "a"]  # and none of them twice
     assert encode(["<pad> a"], seen, 3)[0].tolist() == [[vocab.unk, 4, vocab.eos]]
+
+
+def test_within_one_word():
+    training = ["he is calm .", "we ran ."]
+    near = ["he is sad .", "he is very calm .", "he is .", "we ran ."]
+    far = ["he was very calm .", "ran we .", "she is sad ."]
+    assert within_one_word(near, training) == len(near)
+    assert within_one_word(far, training) == 0
 
 
 def test_bad_files(tmp_path):
