@@ -14,6 +14,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from d2lmini.chapters import CHAPTERS
+
 # When the first control of the first figure is there, in ms since the page was asked for.
 WATCH = """
 new MutationObserver((_, observer) => {
@@ -91,7 +93,7 @@ def main(root):
                 times += slider.evaluate(SLIDE)
             for field in page.locator(".d2lmini-figure input[type=text]").all():
                 times = field.evaluate(TYPE)
-                if path.stem.startswith("09-"):
+                if path.name == CHAPTERS["maps"].page:
                     translations += times
                 else:
                     strokes.setdefault(path.stem, []).extend(times)
@@ -99,7 +101,7 @@ def main(root):
         browser.close()
     slowest = max(strokes, key=lambda name: statistics.median(strokes[name]))
     sizes = {path.name: weight(path) for path in (root / "book").glob("*.html")}
-    translator = next(name for name in sizes if name.startswith("09-"))
+    translator = CHAPTERS["maps"].page
     others = {name: size for name, size in sizes.items() if name != translator}
     largest = max(others, key=others.get)
     shared = sum(p.stat().st_size for p in (root / "_static").rglob("*") if p.is_file())

@@ -11,6 +11,8 @@ import pytest
 import yaml
 from notebooks import canonical  # of tools/
 
+from d2lmini.chapters import CHAPTERS as CHAPTER_TABLE
+
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"
 NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
@@ -43,6 +45,21 @@ def test_the_table_of_contents_lists_the_files_that_exist():
     assert sorted(listed) == sorted(
         p.relative_to(ROOT).with_suffix("").as_posix() for p in existing
     )
+
+
+def test_the_table_of_chapters_is_that_of_the_book():
+    """Number, title and exercises as the notebooks have them, in the order of the contents."""
+    listed = list(files_in(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))))
+    order = [f"book/{chapter.file}" for chapter in CHAPTER_TABLE.values()]
+    assert [name for name in listed if name in order] == order
+    assert [path.stem for path in CHAPTERS] == [c.file for c in CHAPTER_TABLE.values()]
+    for number, (slug, chapter) in enumerate(CHAPTER_TABLE.items(), start=1):
+        assert chapter.number == number and chapter.slug == slug
+        path = BOOK / f"{chapter.file}.ipynb"
+        text = "\n".join(cell.source for cell in cells(path, "markdown"))
+        assert f"# {number} {chapter.title}\n" in text
+        labels = re.findall(r"^:label: (.+)$", text, re.M)
+        assert labels == [f"{slug}-{n}" for n in range(1, chapter.exercises + 1)]
 
 
 def test_git_knows_the_files():

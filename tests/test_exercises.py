@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from d2lmini import check
+from d2lmini.chapters import CHAPTERS
 from d2lmini.checking import grading
 from d2lmini.checking.grading import NOT_ATTEMPTED, RIGHT, WRONG, all_exercises, grade
 
@@ -79,8 +80,7 @@ def nothing_recorded(monkeypatch):
 def test_the_notebooks_and_the_package_have_the_same_exercises():
     assert set(NOTEBOOKS) == set(EXERCISES)
     for name, (_, _, _, path) in NOTEBOOKS.items():
-        chapter = list(grading.CHAPTERS).index(name.rpartition("-")[0]) + 1
-        assert path.name.startswith(f"{chapter:02}-")
+        assert path.stem == CHAPTERS[name.rpartition("-")[0]].file
         text = path.read_text(encoding="utf-8")
         assert f":label: {name}" in text and f"{{solution-start}} {name}" in text
 
