@@ -5,7 +5,14 @@ import math
 import torch
 from torch import nn
 
-from d2lmini.arguments import check_count, check_tokens
+from d2lmini.arguments import (
+    check_count,
+    check_modules,
+    check_sequences,
+    check_sizes,
+    check_tokens,
+    check_valid_lens,
+)
 from d2lmini.attention import MultiHeadAttention
 from d2lmini.layers import AddNorm, PositionWiseFFN
 from d2lmini.masks import causal_mask, padding_mask
@@ -35,6 +42,7 @@ class EncoderBlock(nn.Module):
         self.addnorm2 = AddNorm(num_hiddens, dropout)
 
     def forward(self, X, mask=None):
+        check_sequences(self.attention.W_q.in_features, X=X)
         Y = self.addnorm1(X, self.attention(X, X, X, mask))
         return self.addnorm2(Y, self.ffn(Y))
 
@@ -63,6 +71,7 @@ class DecoderBlock(nn.Module):
         self.addnorm3 = AddNorm(num_hiddens, dropout)
 
     def forward(self, X, memory, memory_mask=None, cache=None):
+        check_sequences(self.self_attention.W_q.in_features, X=X, memory=memory)
         K, V = self.self_attention.project(X, X)  # (batch, heads, steps, head_size)
         if cache is None:
             memory_kv = self.cross_attention.project(memory, memory)
@@ -128,12 +137,13 @@ class TokenEmbedding(nn.Module):
         tokens: (batch, steps), integers
         result: (batch, steps, num_hiddens)
     Raises:
-        ValueError: an id lies outside the vocabulary.
+        TypeError, ValueError: see arguments.check_tokens; an id lies outside the vocabulary.
     Source: Vaswani et al. 2017, section 3.4; chapter 7.
     """
 
     def __init__(self, vocab_size, num_hiddens, dropout):
         super().__init__()
+        check_sizes(vocab_size=vocab_size, num_hiddens=num_hiddens)
         self.embedding = nn.Embedding(vocab_size, num_hiddens)
         # After the scaling below an embedding has mean square 1; the positions it meets, a half.
         nn.init.normal_(self.embedding.weight, std=1 / math.sqrt(num_hiddens))
@@ -142,12 +152,8 @@ class TokenEmbedding(nn.Module):
     def forward(self, tokens, start=0):
         """Embed tokens, the first of which is at position start of its sequence."""
         vocab_size, num_hiddens = self.embedding.weight.shape
-        try:
-            X = self.embedding(tokens) * math.sqrt(num_hiddens)
-        except IndexError:
-            check_tokens(tokens, vocab_size)  # says which id has no row
-            raise
-        # X: (batch, steps, num_hiddens)
+        check_tokens(tokens, vocab_size)
+        X = self.embedding(tokens) * math.sqrt(num_hiddens)  # (batch, steps, num_hiddens)
         return self.positions(X, start)
 
 
@@ -172,8 +178,12 @@ class TransformerEncoder(nn.Module):
         )
 
     def forward(self, tokens, valid_lens=None):
-        mask = None if valid_lens is None else padding_mask(valid_lens, tokens.shape[1])
-        return self.stack(self.embedding(tokens), mask)
+        X, mask = self.embedding(tokens), None
+        if valid_lens is not None:
+            batch, num_steps = tokens.shape
+            check_valid_lens(valid_lens, num_steps, batch)
+            mask = padding_mask(valid_lens, num_steps)
+        return self.stack(X, mask)
 
     @property
     def attention_weights(self):
@@ -243,6 +253,7 @@ class EncoderDecoder(nn.Module):
 
     def __init__(self, encoder, decoder):
         super().__init__()
+        check_modules(encoder=encoder, decoder=decoder)
         self.encoder = encoder
         self.decoder = decoder
 
