@@ -151,7 +151,8 @@ def download(file: File) -> None:
     try:
         storage(file).fetch(name, processor=unzip, progressbar=True)
     finally:
-        (data_folder() / name).unlink(missing_ok=True)
+        if (data_folder() / name).exists():
+            (data_folder() / name).unlink()
 
 
 def mismatch(path: Path, file: File) -> str:
