@@ -54,9 +54,10 @@ class AddNorm(nn.Module):
     def __init__(self, num_hiddens, dropout):
         super().__init__()
         check_sizes(num_hiddens=num_hiddens, dropout=dropout)
+        self.num_hiddens = num_hiddens
         self.dropout = nn.Dropout(dropout)
         self.norm = nn.LayerNorm(num_hiddens)
 
     def forward(self, X, Y):
-        check_same_shape(X, Y, self.norm.normalized_shape[-1])
+        check_same_shape(X, Y, self.num_hiddens)
         return self.norm(X + self.dropout(Y))
