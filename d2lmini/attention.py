@@ -5,7 +5,7 @@ import math
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.arguments import check_attention, check_heads
+from d2lmini.arguments import check_attention, check_heads, check_sequences
 from d2lmini.masks import masked_softmax
 
 
@@ -53,7 +53,7 @@ class MultiHeadAttention(nn.Module):
         dropout: probability with which a weight is dropped in training.
         bias: whether the four projections have one.
     Raises:
-        ValueError: num_heads does not divide num_hiddens.
+        TypeError, ValueError: see arguments.check_heads and check_sequences.
     Source: Vaswani et al. 2017, section 3.2.2; chapter 4.
     """
 
@@ -74,10 +74,12 @@ class MultiHeadAttention(nn.Module):
 
     def project(self, keys, values):
         """Keys and values as the heads see them; a decoder keeps them for its next step."""
+        check_sequences(self.W_k.in_features, keys=keys, values=values)
         return self.split_heads(self.W_k(keys)), self.split_heads(self.W_v(values))
 
     def attend(self, queries, K, V, mask=None):
         """Attend to keys and values that are projected already."""
+        check_sequences(self.W_q.in_features, queries=queries)
         Q = self.split_heads(self.W_q(queries))
         dropout = self.dropout if self.training else 0.0
         output, _ = scaled_dot_product_attention(Q, K, V, mask, dropout)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import torch
 
-from d2lmini.arguments import check_count
+from d2lmini.arguments import check_search
 from d2lmini.masks import padding_mask
 
 
@@ -24,8 +24,11 @@ def greedy_search(net, src, src_valid_lens, bos, eos, num_steps):
         src_valid_lens: (1,)
     Returns:
         A Hypothesis.
+    Raises:
+        TypeError, ValueError: see arguments.check_search; src is more than one sentence.
     Source: chapter 8.
     """
+    check_search(net, src, bos, eos, num_steps)
     memory = net.encoder(src, src_valid_lens)  # (1, source steps, num_hiddens)
     memory_mask = padding_mask(src_valid_lens, src.shape[1])
     tokens, total, caches = [bos], 0.0, None
@@ -47,10 +50,10 @@ def beam_search(net, src, src_valid_lens, bos, eos, num_steps, beam_size):
         At most beam_size hypotheses, ranked by log-probability per token; those that did not
         end within num_steps come last.
     Raises:
-        ValueError: beam_size is less than 1.
+        TypeError, ValueError: as greedy_search, or beam_size is less than 1.
     Source: Sutskever et al. 2014, section 3.2; chapter 8.
     """
-    check_count("beam_size", beam_size)
+    check_search(net, src, bos, eos, num_steps, beam_size)
     memory = net.encoder(src, src_valid_lens)  # (1, source steps, num_hiddens)
     memory_mask = padding_mask(src_valid_lens, src.shape[1])
     growing, ended = [Hypothesis([bos], 0.0)], []

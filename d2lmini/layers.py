@@ -2,7 +2,12 @@
 
 from torch import nn
 
-from d2lmini.arguments import check_same_shape, check_width
+from d2lmini.arguments import (
+    check_network,
+    check_same_shape,
+    check_sizes,
+    check_vectors,
+)
 
 
 class PositionWiseFFN(nn.Module):
@@ -15,17 +20,21 @@ class PositionWiseFFN(nn.Module):
     Shapes:
         X: (batch, steps, num_hiddens)
         result: (batch, steps, num_outputs)
+    Raises:
+        TypeError, ValueError: see arguments.check_sizes and check_vectors.
     Source: Vaswani et al. 2017, section 3.3; chapter 5.
     """
 
     def __init__(self, num_hiddens, ffn_num_hiddens, num_outputs=None):
         super().__init__()
         num_outputs = num_hiddens if num_outputs is None else num_outputs
+        check_network(num_hiddens, ffn_num_hiddens, num_outputs)
         self.dense1 = nn.Linear(num_hiddens, ffn_num_hiddens)
         self.relu = nn.ReLU()
         self.dense2 = nn.Linear(ffn_num_hiddens, num_outputs)
 
     def forward(self, X):
+        check_vectors("X", X, self.dense1.in_features)
         return self.dense2(self.relu(self.dense1(X)))
 
 
@@ -39,16 +48,17 @@ class AddNorm(nn.Module):
         X, the input of a part of a block, and Y, its output: (batch, steps, num_hiddens)
     Raises:
         TypeError: num_hiddens is no whole number, such as a shape.
-        ValueError: X and Y differ in shape.
+        ValueError: X and Y differ in shape, or X has another width.
     Source: Vaswani et al. 2017, section 3.1; Ba et al. 2016; chapter 6.
     """
 
     def __init__(self, num_hiddens, dropout):
         super().__init__()
-        check_width(num_hiddens)
+        check_sizes(num_hiddens=num_hiddens, dropout=dropout)
+        self.num_hiddens = num_hiddens
         self.dropout = nn.Dropout(dropout)
         self.norm = nn.LayerNorm(num_hiddens)
 
     def forward(self, X, Y):
-        check_same_shape(X, Y)
+        check_same_shape(X, Y, self.num_hiddens)
         return self.norm(X + self.dropout(Y))

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from d2lmini.arguments import check_logits
+from d2lmini.arguments import check_labels_and_start, check_logits, check_parts
 
 IGNORED = -100  # a label that is no token: cross-entropy leaves it out of sum and count
 
@@ -33,7 +33,7 @@ def masked_cross_entropy(
         TypeError, ValueError: see arguments.check_logits.
     Source: chapter 8.
     """
-    check_logits(logits, labels, valid_lens)
+    check_logits(logits, labels, valid_lens, label_smoothing)
     steps = torch.arange(labels.shape[1], device=labels.device)
     labels = labels.masked_fill(steps >= valid_lens[:, None], IGNORED)
     return F.cross_entropy(
@@ -49,8 +49,11 @@ def shift_right(labels: torch.Tensor, bos: int) -> torch.Tensor:
 
     Shapes:
         labels: (batch, steps), and so the result
+    Raises:
+        TypeError, ValueError: labels are no integers of that shape, or bos is no id.
     Source: chapter 8.
     """
+    check_labels_and_start(labels, bos)
     return F.pad(labels, (1, -1), value=bos)
 
 
@@ -67,6 +70,7 @@ def seq2seq_loss(
         Mean nats per target token, and the number of target tokens.
     Source: chapter 8.
     """
+    check_parts(batch)
     src, src_valid_lens, tgt, tgt_valid_lens = batch
     logits = net(src, shift_right(tgt, bos), src_valid_lens)
     nats = masked_cross_entropy(logits, tgt, tgt_valid_lens, label_smoothing)

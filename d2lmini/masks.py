@@ -16,7 +16,7 @@ def padding_mask(valid_lens: torch.Tensor, num_steps: int) -> torch.Tensor:
     Returns:
         Boolean (batch, 1, 1, num_steps); it broadcasts over heads and queries.
     Raises:
-        TypeError: valid_lens does not hold integers.
+        TypeError: valid_lens does not hold integers, or num_steps is none.
         ValueError: valid_lens is not one-dimensional or leaves [0, num_steps].
     Source: chapter 2.
     """
@@ -63,9 +63,9 @@ def masked_softmax(scores: torch.Tensor, mask: torch.Tensor | None = None) -> to
         TypeError, ValueError: see arguments.check_mask.
     Source: Vaswani et al. 2017, section 3.2.3; chapter 2.
     """
+    check_mask(mask, scores)
     if mask is None:
         return torch.softmax(scores, dim=-1)
-    check_mask(mask, scores.shape)
     blocked = ~mask
     weights = torch.softmax(scores.masked_fill(blocked, float("-inf")), dim=-1)
     # A row that is blocked throughout is 0 / 0 = NaN at this point.

@@ -12,7 +12,13 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from d2lmini.arguments import check_count, check_token_ids, check_training
+from d2lmini.arguments import (
+    check_count,
+    check_evaluation,
+    check_modules,
+    check_token_ids,
+    check_training,
+)
 from d2lmini.losses import seq2seq_loss
 
 
@@ -21,6 +27,7 @@ def xavier_init(net: nn.Module) -> None:
 
     Source: Glorot and Bengio 2010; chapter 8.
     """
+    check_modules(net=net)
     for module in net.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
@@ -100,6 +107,7 @@ def evaluate(net, batches, loss, device) -> float:
         The mean over all that the loss counts.
     Source: chapter 8.
     """
+    check_evaluation(net, batches, loss, device)
     was_training = net.training
     net.to(device).eval()
     steps = [loss(net, [array.to(device) for array in batch]) for batch in batches]
@@ -153,7 +161,7 @@ def train(
     # Imported here: it takes longer to import than all of d2lmini.
     from pandas import DataFrame
 
-    check_training(batches, lr, num_epochs, val_batches, keep_best)
+    check_training(net, batches, loss, lr, num_epochs, device, val_batches, keep_best, unit)
     net.to(device).train()
     optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(warmup_steps))
@@ -205,7 +213,7 @@ def train_seq2seq(
         not counted).
     Source: chapter 8.
     """
-    check_token_ids(net, train_iter)
+    check_token_ids(net, train_iter, tgt_vocab)
     loss = functools.partial(
         seq2seq_loss, bos=tgt_vocab.bos, label_smoothing=label_smoothing
     )

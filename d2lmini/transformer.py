@@ -5,7 +5,15 @@ import math
 import torch
 from torch import nn
 
-from d2lmini.arguments import check_count, check_tokens
+from d2lmini.arguments import (
+    check_count,
+    check_integers,
+    check_lens_of,
+    check_modules,
+    check_sequences,
+    check_sizes,
+    check_tokens,
+)
 from d2lmini.attention import MultiHeadAttention
 from d2lmini.layers import AddNorm, PositionWiseFFN
 from d2lmini.masks import causal_mask, padding_mask
@@ -35,6 +43,7 @@ class EncoderBlock(nn.Module):
         self.addnorm2 = AddNorm(num_hiddens, dropout)
 
     def forward(self, X, mask=None):
+        check_sequences(self.addnorm1.num_hiddens, X=X)
         Y = self.addnorm1(X, self.attention(X, X, X, mask))
         return self.addnorm2(Y, self.ffn(Y))
 
@@ -63,6 +72,7 @@ class DecoderBlock(nn.Module):
         self.addnorm3 = AddNorm(num_hiddens, dropout)
 
     def forward(self, X, memory, memory_mask=None, cache=None):
+        check_sequences(self.addnorm1.num_hiddens, X=X, memory=memory)
         K, V = self.self_attention.project(X, X)  # (batch, heads, steps, head_size)
         if cache is None:
             memory_kv = self.cross_attention.project(memory, memory)
@@ -128,12 +138,13 @@ class TokenEmbedding(nn.Module):
         tokens: (batch, steps), integers
         result: (batch, steps, num_hiddens)
     Raises:
-        ValueError: an id lies outside the vocabulary.
+        TypeError, ValueError: see arguments.check_tokens; an id lies outside the vocabulary.
     Source: Vaswani et al. 2017, section 3.4; chapter 7.
     """
 
     def __init__(self, vocab_size, num_hiddens, dropout):
         super().__init__()
+        check_sizes(vocab_size=vocab_size, num_hiddens=num_hiddens)
         self.embedding = nn.Embedding(vocab_size, num_hiddens)
         # After the scaling below an embedding has mean square 1; the positions it meets, a half.
         nn.init.normal_(self.embedding.weight, std=1 / math.sqrt(num_hiddens))
@@ -142,6 +153,7 @@ class TokenEmbedding(nn.Module):
     def forward(self, tokens, start=0):
         """Embed tokens, the first of which is at position start of its sequence."""
         vocab_size, num_hiddens = self.embedding.weight.shape
+        check_integers("tokens", tokens, "batch", "steps")
         try:
             X = self.embedding(tokens) * math.sqrt(num_hiddens)
         except IndexError:
@@ -172,6 +184,7 @@ class TransformerEncoder(nn.Module):
         )
 
     def forward(self, tokens, valid_lens=None):
+        check_lens_of(tokens, valid_lens)
         mask = None if valid_lens is None else padding_mask(valid_lens, tokens.shape[1])
         return self.stack(self.embedding(tokens), mask)
 
@@ -243,6 +256,7 @@ class EncoderDecoder(nn.Module):
 
     def __init__(self, encoder, decoder):
         super().__init__()
+        check_modules(encoder=encoder, decoder=decoder)
         self.encoder = encoder
         self.decoder = decoder
 

@@ -7,8 +7,14 @@ from typing import NamedTuple
 
 import torch
 
-from d2lmini.arguments import check_as_many, check_count, check_words
+from d2lmini.arguments import check_count
 from d2lmini.data import encode, normalise
+from d2lmini.data.arguments import (
+    check_as_many,
+    check_ngrams,
+    check_translation,
+    check_words,
+)
 from d2lmini.generation import beam_search, greedy_search
 
 
@@ -31,6 +37,7 @@ def encode_source(src_sentence, src_vocab, num_steps, device):
     """
     check_words("src_sentence", src_sentence)
     sentence = normalise(src_sentence)
+    src, valid_lens = encode([sentence], src_vocab, num_steps)
     words = sentence.split()
     ids = src_vocab.of_text(words)
     unknown = [word for word, i in zip(words, ids, strict=True) if i == src_vocab.unk]
@@ -39,7 +46,6 @@ def encode_source(src_sentence, src_vocab, num_steps, device):
     length = len(words) + 1  # with <eos>
     if length > num_steps:
         warnings.warn(f"{length} tokens are cut to num_steps ({num_steps})", stacklevel=3)
-    src, valid_lens = encode([sentence], src_vocab, num_steps)
     return src.to(device), valid_lens.to(device)
 
 
@@ -61,6 +67,7 @@ def predict_seq2seq(
         A word is not in the vocabulary, or the sentence is cut.
     Source: chapter 8.
     """
+    check_translation(net, src_vocab, tgt_vocab, num_steps, device)
     src, src_valid_lens = encode_source(src_sentence, src_vocab, num_steps, device)
     net.to(device).eval()
     search = (net, src, src_valid_lens, tgt_vocab.bos, tgt_vocab.eos, num_steps)
@@ -81,6 +88,7 @@ def ngrams(tokens: list[str], n: int) -> Counter:
 
     Source: Papineni et al. 2002; chapter 8.
     """
+    check_ngrams(tokens, n)
     return Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
 
 

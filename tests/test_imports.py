@@ -140,7 +140,9 @@ def lines(path):
 
 def test_every_file_stays_small():
     for path in FILES:
-        assert lines(path) <= (300 if room(path) in TORCH_ONLY else 400), path.name
+        assert lines(path) <= (300 if room(path) in TORCH_ONLY - {"arguments"} else 400), (
+            path.name
+        )
     for path in PACKAGE.rglob("*.js"):
         assert lines(path) <= 250, path.name
 

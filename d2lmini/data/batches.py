@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
 
-from d2lmini.arguments import check_arrays, check_count
+from d2lmini.data.arguments import check_arrays
 
 
 def batches(
@@ -18,11 +18,10 @@ def batches(
     Returns:
         A DataLoader: one tuple of tensors a batch, in a new order at each pass.
     Raises:
-        TypeError, ValueError: see arguments.check_arrays; batch_size is less than 1.
+        TypeError, ValueError: see data.arguments.check_arrays.
     Source: chapter 8.
     """
-    check_arrays(arrays)
-    check_count("batch_size", batch_size)
+    check_arrays(arrays, batch_size, collate)
     dataset = TensorDataset(*arrays)
     # A sampler of whole batches indexes each array once a batch instead of once a row.
     sampler = BatchSampler(RandomSampler(dataset), batch_size, drop_last=False)

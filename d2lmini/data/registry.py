@@ -98,7 +98,7 @@ def find_paths(name: str | Path, split: str = "train") -> tuple[Path, ...]:
         OSError: the download failed.
     """
     splits = splits_of(name)
-    if split not in splits:
+    if not isinstance(split, str) or split not in splits:
         raise ValueError(
             f"split ({split!r}) must be one of {sorted(splits)}: {str(name)!r} has no other"
         )
@@ -130,7 +130,8 @@ def fetch(file: File, licence: str) -> Path:
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         problem = f"could not be fetched: {error}"
     if problem:
-        path.unlink(missing_ok=True)
+        if path.exists():  # missing_ok does not cover a data folder that is a file
+            path.unlink()
         raise OSError(
             f"could not download {file.url}: {file.path} {problem}. To go on without a download, "
             f"put that file at {path} ({file.num_bytes} bytes, sha256 {file.sha256})"
@@ -150,7 +151,8 @@ def download(file: File) -> None:
     try:
         storage(file).fetch(name, processor=unzip, progressbar=True)
     finally:
-        (data_folder() / name).unlink(missing_ok=True)
+        if (data_folder() / name).exists():
+            (data_folder() / name).unlink()
 
 
 def mismatch(path: Path, file: File) -> str:

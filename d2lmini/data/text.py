@@ -4,7 +4,13 @@ from collections import Counter
 
 import torch
 
-from d2lmini.arguments import check_count, check_sentences
+from d2lmini.arguments import check_count
+from d2lmini.data.arguments import (
+    check_encoding,
+    check_ids,
+    check_strings,
+    check_words,
+)
 
 PUNCTUATION = '.,!?;:…"«»()'
 
@@ -18,6 +24,7 @@ def normalise(sentence: str) -> str:
         A string: "He’s calm!" gives "he's calm !". Its tokens are what split() gives.
     Source: chapter 8.
     """
+    check_words("sentence", sentence, least=0)
     sentence = sentence.lower().replace("’", "'")  # real files mix the two
     for mark in PUNCTUATION:
         sentence = sentence.replace(mark, f" {mark} ")
@@ -38,7 +45,7 @@ class Vocab:
     pad, unk, bos, eos = range(4)
 
     def __init__(self, sentences: list[str], min_freq: int = 1):
-        check_sentences(sentences)
+        check_strings("sentences", sentences)
         check_count("min_freq", min_freq)
         counts = Counter(" ".join(sentences).split())
         frequent = [token for token, count in counts.most_common() if count >= min_freq]
@@ -56,15 +63,18 @@ class Vocab:
         ids, unk = self.token_to_idx, self.unk
         if isinstance(tokens, str):
             return ids.get(tokens, unk)
+        check_strings("tokens", tokens)
         return [ids.get(token, unk) for token in tokens]
 
     def of_text(self, words: list[str]) -> list[int]:
         """The ids of the words of a text, in which "<pad>" is no padding, but an unknown word."""
+        check_strings("words", words)
         ids, unk = self.token_to_idx, self.unk
         return [unk if word in self.reserved else ids.get(word, unk) for word in words]
 
     def to_tokens(self, ids: list[int]) -> list[str]:
         """The tokens of a list of ids."""
+        check_ids(ids, len(self))
         return [self.idx_to_token[i] for i in ids]
 
 
@@ -78,11 +88,10 @@ def encode(
     Returns:
         Ids (sentences, num_steps) and valid_lens (sentences,), both int64; <eos> counts.
     Raises:
-        TypeError, ValueError: sentences is one string, or num_steps less than 1.
+        TypeError, ValueError: sentences is one string, vocab no Vocab, or num_steps less than 1.
     Source: chapter 8.
     """
-    check_sentences(sentences)
-    check_count("num_steps", num_steps)
+    check_encoding(sentences, vocab, num_steps)
     end = [vocab.eos] + [vocab.pad] * num_steps
     ids, lens = [], []
     for sentence in sentences:

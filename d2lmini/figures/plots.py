@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from d2lmini.arguments import check_labels
+from d2lmini.arguments import check_count, check_kind
 
 # A paper that reads on a dark page as well, and colours told apart by colour-blind readers.
 STYLE = {
@@ -45,14 +45,8 @@ def show_heatmaps(
     if hasattr(matrices, "detach"):  # a tensor, of any dtype, on any device
         matrices = matrices.detach().float().cpu()
     matrices = np.asarray(matrices)
-    if matrices.ndim != 4:
-        shape = "(rows, columns, queries, keys)"
-        raise ValueError(f"matrices must have shape {shape}, got {matrices.shape}")
+    check_heatmaps(matrices, digits, rows=rows, titles=titles, yticks=yticks, xticks=xticks)
     num_rows, num_columns, num_queries, num_keys = matrices.shape
-    check_labels("titles", titles, num_columns)
-    check_labels("rows", rows, num_rows)
-    check_labels("xticks", xticks, num_keys)
-    check_labels("yticks", yticks, num_queries)
     figsize = figsize or (
         1.0 + num_columns * 1.9,
         0.6 + num_rows * (0.5 + 1.6 * num_queries / num_keys),
@@ -83,6 +77,28 @@ def show_heatmaps(
         plt.show()
 
 
+def check_heatmaps(matrices, digits, **labels):
+    """Matrices on four axes, and a label for each place of an axis; None = no labels."""
+    if matrices.ndim != 4 or not matrices.size:
+        shape = "(rows, columns, queries, keys), at least 1 each"
+        raise ValueError(f"matrices must have shape {shape}, got {matrices.shape}")
+    if digits is not None:
+        check_count("digits", digits, least=0)
+    for (name, texts), size in zip(labels.items(), matrices.shape, strict=True):
+        if texts is not None:
+            check_entries(name, texts, size)
+
+
+def check_entries(name, entries, size):
+    """So many entries; one string would be taken for its letters."""
+    if isinstance(entries, str) or not hasattr(entries, "__len__"):
+        check_kind(name, entries, (), "a list")
+    if len(entries) != size:
+        raise ValueError(
+            f"{name} ({list(entries)}) must have {size} entries, got {len(entries)}"
+        )
+
+
 def write_numbers(axis, matrix, digits, dark_below):
     """Write each number into its cell, in white where the colour is dark."""
     for (query, key), number in np.ndenumerate(matrix):
@@ -100,6 +116,9 @@ def show_curves(x, curves, xlabel, ylabel, figsize=(5, 3), yscale="linear"):
         curves: label -> (points,) or (runs, points); the band is one standard deviation.
     Source: chapter 8.
     """
+    check_kind("curves", curves, dict, "a dictionary, label -> numbers")
+    for label, y in curves.items():
+        check_entries(f"curves[{label!r}]", np.atleast_2d(y)[0], len(x))
     with plt.rc_context(STYLE):
         _, axis = plt.subplots(figsize=figsize, layout="constrained")
         for style, (label, y) in zip(
@@ -130,6 +149,12 @@ def show_flow(boxes, arrows, figsize):
         figsize: inches.
     Source: preface.
     """
+    check_kind("boxes", boxes, dict, "a dictionary, name -> box")
+    for name, (*_, kind) in boxes.items():
+        if kind not in (*COLOURS, "none"):
+            raise ValueError(
+                f"boxes[{name!r}]: kind ({kind!r}) must be one of {[*COLOURS, 'none']}"
+            )
     with plt.rc_context(STYLE):
         figure = plt.figure(figsize=figsize)
         axis = figure.add_axes((0, 0, 1, 1))

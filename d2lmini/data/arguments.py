@@ -1,0 +1,82 @@
+"""Checks of arguments that are text, or arrays of it; see d2lmini.arguments."""
+
+from collections.abc import Callable
+
+import torch
+
+from d2lmini.arguments import (
+    check_count,
+    check_device,
+    check_kind,
+    check_modules,
+    check_token,
+    check_vocabs,
+)
+
+
+def check_strings(name: str, strings) -> None:
+    """A list of strings; one string would be taken for a list of letters."""
+    check_kind(name, strings, list | tuple, "a list of strings")
+    for string in strings:
+        if not isinstance(string, str):
+            got = f"{type(string).__name__}: {string!r:.60}"
+            raise TypeError(f"{name} must hold strings, got {got}")
+
+
+def check_words(name: str, text, least: int = 1) -> None:
+    """A string of at least so many words."""
+    check_kind(name, text, str, "a string")
+    if len(text.split()) < least:
+        raise ValueError(f"{name} ({text!r}) must contain at least one word")
+
+
+def check_encoding(sentences, vocab, num_steps) -> None:
+    """What becomes ids."""
+    check_strings("sentences", sentences)
+    check_vocabs(vocab=vocab)
+    check_count("num_steps", num_steps)
+
+
+def check_ids(ids, vocab_size: int) -> None:
+    """A list of ids."""
+    check_kind("ids", ids, list | tuple, "a list of token ids")
+    for token in ids:
+        check_token(token, vocab_size)
+
+
+def check_ngrams(tokens, n) -> None:
+    """Words, not letters, and how many of them make a run."""
+    check_strings("tokens", tokens)
+    check_count("n", n)
+
+
+def check_as_many(predictions, references) -> None:
+    """Two lists of strings, equally long, at least one each."""
+    check_strings("predictions", predictions)
+    check_strings("references", references)
+    if len(predictions) != len(references) or not len(references):
+        raise ValueError(
+            f"len(predictions) ({len(predictions)}) must equal "
+            f"len(references) ({len(references)}), and be at least 1"
+        )
+
+
+def check_arrays(arrays, batch_size, collate) -> None:
+    """Tensors with equally many rows, at least one, and how they become batches."""
+    check_kind("arrays", arrays, list | tuple, "a list of tensors, (rows, ...) each")
+    for i, array in enumerate(arrays):
+        check_kind(f"arrays[{i}]", array, torch.Tensor, "a torch.Tensor")
+    rows = [len(array) if array.dim() else None for array in arrays]
+    if len(set(rows)) != 1 or not rows[0]:
+        raise ValueError(f"arrays must have equally many rows, at least one, got {rows}")
+    check_count("batch_size", batch_size)
+    if collate is not None:
+        check_kind("collate", collate, Callable, "a function of a batch")
+
+
+def check_translation(net, src_vocab, tgt_vocab, num_steps, device) -> None:
+    """What predict_seq2seq is told, beside the sentence."""
+    check_modules(net=net)
+    check_vocabs(src_vocab=src_vocab, tgt_vocab=tgt_vocab)
+    check_count("num_steps", num_steps)
+    check_device(device)
