@@ -411,15 +411,18 @@ def test_dropout_that_draws_on_the_gpu_is_no_leak(gpu, X):
     assert torch.equal(gpu.generator.get_state(), before)  # a check leaves no trace
 
 
-def test_a_check_leaves_the_random_numbers_as_they_were(X):
+def test_a_check_leaves_random_numbers_and_weights_as_they_were(X):
     block = EncoderBlock(WIDTH, 16, 2, 0.5)
-    before = torch.get_rng_state()
+    before, weights = torch.get_rng_state(), [p.clone() for p in block.parameters()]
     check.causal(block, X)
     check.padding_invariant(block, X, LENS)
     check.finite_gradients(block, X)
     check.every_parameter_trained(block, X)
     check.matches(block, block, X)
     assert torch.equal(torch.get_rng_state(), before)
+    assert all(
+        torch.equal(p, was) for p, was in zip(block.parameters(), weights, strict=True)
+    )
 
 
 def test_matches_compares_the_dtype_and_each_part_of_a_tuple(X):
@@ -561,3 +564,16 @@ def test_incremental_reads_one_or_more_at_once_and_the_caches_of_a_whole_decoder
         return (X if cache is None else X + cache[:, None]), X
 
     assert check.incremental(breaks, X, X).sentence.startswith("With a cache it raised")
+
+
+def test_a_block_that_writes_into_its_input_spoils_nothing(X):
+    class Writes(nn.Linear):
+        def forward(self, X, mask=None):
+            return super().forward(X.add_(1.0))
+
+    block, before = Writes(WIDTH, WIDTH), X.clone()
+    assert check.causal(block, X) and check.padding_invariant(block, X, LENS)
+    assert check.batch_independent(block, X) and check.every_parameter_trained(block, X)
+    assert check.matches(block, block, X)
+    assert "raised: a leaf Variable" in check.finite_gradients(block, X).sentence
+    assert torch.equal(X, before)

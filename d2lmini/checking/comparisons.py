@@ -12,6 +12,7 @@ from torch import Tensor
 from d2lmini.checking.trying import (
     Result,
     call,
+    copies,
     difference,
     largest,
     mode,
@@ -32,9 +33,9 @@ def matches(
     Source: chapter 4.
     """
     with same_draws(*inputs):
-        ours = block(*inputs)
+        ours = block(*copies(inputs))
     with same_draws(*inputs):
-        theirs = reference(*inputs)
+        theirs = reference(*copies(inputs))
     ours, theirs = list(_parts(ours)), list(_parts(theirs))
     if len(ours) != len(theirs):
         sentence = f"The output has {len(ours)} parts instead of {len(theirs)}."

@@ -4,6 +4,7 @@ See properties.py.
 """
 
 from collections.abc import Callable
+from contextlib import closing
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from d2lmini.checking.trying import (
     TOLERANCE,
     Result,
+    copies,
     difference,
     drawn_like,
     largest,
@@ -74,7 +76,7 @@ def _trained(block, X, mask):
     """As every_parameter_trained, in the mode in which the block is."""
     name = "every_parameter_trained"
     with same_draws(X):
-        first, second = block(X, mask), block(X, mask)
+        first, second = (block(*copies([X, mask])) for _ in range(2))
     worst = largest(difference(first, second))
     if worst > rounding(first):
         sentence = (
@@ -91,17 +93,16 @@ def _trained(block, X, mask):
         return Result(name, False, float(len(strangers)), sentence)
 
     trainable = {key: p for key, p in parameters.items() if p.requires_grad}
-    idle = {key: torch.ones_like(p, dtype=torch.bool) for key, p in trainable.items()}
-    for inputs in _several(block, X, mask):
-        gradients = _gradients(block, inputs, trainable.values())
-        for key, gradient in zip(trainable, gradients, strict=True):
-            idle[key] &= gradient == 0
+    whole = [key for key, p in trainable.items() if not _is_table(users.get(p, ()))]
+    idle = _idle(block, X, mask, trainable, whole)
     if dead := [key for key in trainable if idle[key].all()]:
         sentence = f"No gradient reaches {', '.join(dead)}."
         return Result(name, False, float(len(dead)), sentence)
-    for key, p in trainable.items():
-        if (count := int(idle[key].sum())) and not _is_table(users.get(p, ())):
-            sentence = f"No gradient reaches {count} of the {p.numel()} numbers of {key}."
+    for key in whole:
+        if count := int(idle[key].sum()):
+            sentence = (
+                f"No gradient reaches {count} of the {idle[key].numel()} numbers of {key}."
+            )
             return Result(name, False, float(count), sentence)
 
     if X.requires_grad:
@@ -121,6 +122,22 @@ def _trained(block, X, mask):
     return Result(name, True, 0.0, sentence)
 
 
+def _idle(block, X, mask, trainable, whole):
+    """Which numbers of each parameter have had no gradient on any of several inputs.
+
+    whole: names of the parameters all of whose numbers should have one.
+    """
+    idle = {key: torch.ones_like(p, dtype=torch.bool) for key, p in trainable.items()}
+    with closing(_several(block, X, mask)) as several:
+        for inputs in several:
+            gradients = _gradients(block, inputs, trainable.values())
+            for key, gradient in zip(trainable, gradients, strict=True):
+                idle[key] &= gradient == 0
+            if not any(idle[key].any() for key in whole):
+                break
+    return idle
+
+
 def _leaf(X):
     """A copy of X that takes gradients, if its dtype has them."""
     X = X.detach().clone()
@@ -136,7 +153,7 @@ def _several(block, X, mask):
     shape = X.shape if X.shape[1] > 1 else (X.shape[0], 3, *X.shape[2:])
     before = [(p, p.detach().clone()) for p in block.parameters()]
     try:
-        for seed in range(6):
+        for seed in range(12):
             with torch.no_grad():
                 for i, (p, was) in enumerate(before):
                     size = was.square().mean().sqrt().item() or 0.1
@@ -158,7 +175,7 @@ def _gradients(block, inputs, tensors):
     """Of each tensor, 0 where there is none."""
     tensors = list(tensors)
     with same_draws(*inputs):
-        output = block(*inputs)
+        output = block(*copies(inputs))
     found = [None] * len(tensors)
     if output.requires_grad and tensors:
         found = torch.autograd.grad(_loss(output), tensors, allow_unused=True)
@@ -185,7 +202,7 @@ def _slopes(block, X, mask, tensors):
             try:
                 for distance in (-step, 0.0, step):
                     tensor.copy_(before + distance * direction)
-                    output = block(X, mask)
+                    output = block(*copies([X, mask]))
                     losses.append(_loss(output).item())
             finally:
                 tensor.copy_(before)

@@ -106,14 +106,15 @@ def same_draws(*inputs):
             torch.get_device_module(device).set_rng_state(states[1], device)
 
 
-def call(block, *inputs):
-    """The output without gradients; each call draws the same numbers for its dropout.
+def copies(inputs):
+    """Inputs for one call: a block that writes into them spoils no other call."""
+    return [given.clone() if isinstance(given, Tensor) else given for given in inputs]
 
-    The inputs are copies: a block that writes into them spoils no other call.
-    """
-    copies = [given.clone() if isinstance(given, Tensor) else given for given in inputs]
+
+def call(block, *inputs):
+    """The output without gradients; each call draws the same numbers for its dropout."""
     with same_draws(*inputs), torch.no_grad():
-        return block(*copies)
+        return block(*copies(inputs))
 
 
 def draws(block, *inputs):
@@ -121,7 +122,7 @@ def draws(block, *inputs):
     device = device_of(inputs)
     with same_draws(*inputs), torch.no_grad():
         before = random_states(device)
-        block(*inputs)
+        block(*copies(inputs))
         after = random_states(device)
     return any(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
 
