@@ -1,16 +1,16 @@
 """Properties and exercises, under the name by which chapters call them; see checking/."""
 
+from d2lmini.checking.comparisons import incremental, matches, weights_explain_output
+from d2lmini.checking.gradients import every_parameter_trained, finite_gradients
 from d2lmini.checking.grading import exercise, hint, report
 from d2lmini.checking.properties import (
-    TOLERANCE,
-    Result,
     as_block,
     batch_independent,
     causal,
-    every_parameter_trained,
-    finite_gradients,
-    matches,
     padding_invariant,
     permutation_equivariant,
+    repetition_invariant,
     rows_sum_to_one,
+    sees_what_it_may,
 )
+from d2lmini.checking.trying import TOLERANCE, Result

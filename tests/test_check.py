@@ -13,6 +13,7 @@ from d2lmini import (
     EncoderStack,
     MultiHeadAttention,
     PositionalEncoding,
+    TransformerDecoder,
     check,
     masked_cross_entropy,
     masked_softmax,
@@ -21,6 +22,7 @@ from d2lmini import (
     shift_right,
 )
 from d2lmini.bugs import MUSEUM, BatchNormed, NormOverSteps
+from d2lmini.checking import trying
 
 pytestmark = pytest.mark.usefixtures("each_device")
 
@@ -175,6 +177,10 @@ TRIALS = {
         DecoderBlock,
     ),
     "loss_over_padding": (loss_is_of_real_tokens, masked_cross_entropy),
+    "PositionsFromZero": (
+        lambda decoder, X: check.incremental(decoder(9, WIDTH, 16, 2, 1, 0.1), tokens(), X),
+        TransformerDecoder,
+    ),
 }  # fmt: skip
 
 
@@ -352,7 +358,10 @@ def test_weights_that_no_optimiser_will_find():
     assert not found and found.sentence == "No gradient reaches first.weight, first.bias."
     frozen = EncoderBlock(WIDTH, 16, 2, 0.1)
     frozen.ffn.dense1.bias.requires_grad_(False)
-    assert "reaches ffn.dense1.bias." in check.every_parameter_trained(frozen, X).sentence
+    found = check.every_parameter_trained(frozen, X)  # somebody's decision, and no mistake
+    assert (
+        found and "All 11 parameters" in found.sentence and "left out: 1" in found.sentence
+    )
 
 
 def test_matches_repeats_dropout_and_infinities(X):
@@ -360,3 +369,214 @@ def test_matches_repeats_dropout_and_infinities(X):
     assert check.matches(block, block, X)
     assert check.matches(lambda X: X - torch.inf, lambda X: X - torch.inf, X)
     assert not check.matches(lambda X: X * torch.nan, lambda X: X * torch.nan, X)
+
+
+class FakeGPU:
+    """A device with a random generator of its own, and all its numbers on the CPU."""
+
+    def __init__(self):
+        self.generator = torch.Generator().manual_seed(3)
+
+    def get_rng_state(self, device):
+        return self.generator.get_state()
+
+    def set_rng_state(self, state, device):
+        self.generator.set_state(state)
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    gpu, found = FakeGPU(), torch.get_device_module
+    monkeypatch.setattr(trying, "device_of", lambda inputs: torch.device("cuda", 0))
+    monkeypatch.setattr(
+        torch, "get_device_module", lambda d=None: gpu if str(d) == "cuda:0" else found(d)
+    )
+    return gpu
+
+
+class DropoutOnGPU(nn.Module):
+    def __init__(self, gpu):
+        super().__init__()
+        self.gpu = gpu
+
+    def forward(self, X, mask=None):
+        drawn = torch.rand(X.shape, generator=self.gpu.generator) < 0.5
+        return X * drawn if self.training else X
+
+
+def test_dropout_that_draws_on_the_gpu_is_no_leak(gpu, X):
+    block, before = DropoutOnGPU(gpu), gpu.generator.get_state()
+    assert trying.draws(block, X) and not trying.draws(lambda X: X, X)
+    assert check.causal(block, X)
+    assert check.padding_invariant(block, X, LENS)
+    assert check.batch_independent(block, X)
+    assert check.matches(block, block, X)
+    assert torch.equal(gpu.generator.get_state(), before)  # a check leaves no trace
+
+
+def test_a_check_leaves_random_numbers_and_weights_as_they_were(X):
+    block = EncoderBlock(WIDTH, 16, 2, 0.5)
+    before, weights = torch.get_rng_state(), [p.clone() for p in block.parameters()]
+    check.causal(block, X)
+    check.padding_invariant(block, X, LENS)
+    check.finite_gradients(block, X)
+    check.every_parameter_trained(block, X)
+    check.matches(block, block, X)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert all(
+        torch.equal(p, was) for p, was in zip(block.parameters(), weights, strict=True)
+    )
+
+
+def test_matches_compares_the_dtype_and_each_part_of_a_tuple(X):
+    found = check.matches(lambda X: X.double(), lambda X: X, X)
+    assert (
+        not found
+        and found.sentence == "The output is torch.float64 instead of torch.float32."
+    )
+    assert check.matches(lambda X: (X, [2 * X, None]), lambda X: (X, [2 * X, None]), X)
+    assert not check.matches(lambda X: (X, [2 * X, None]), lambda X: (X, [3 * X, None]), X)
+    assert not check.matches(lambda X: (X, None), lambda X: (X, X), X)
+    found = check.matches(lambda X: (X, X), lambda X: (X,), X)
+    assert found.sentence == "The output has 2 parts instead of 1."
+    assert not check.matches(
+        lambda X: X + 1e-9, lambda X: X, X.double(), tolerance=1e-12
+    )  # float64 is compared in float64
+
+
+def test_rounding_in_half_precision_is_no_leak(X):
+    def rounded_otherwise(X, mask=None):  # by the batch in which a sentence stands
+        return X * (1 + len(X) * torch.finfo(X.dtype).eps)
+
+    for dtype in (torch.float16, torch.bfloat16):
+        assert check.batch_independent(rounded_otherwise, X.to(dtype))
+        found = check.batch_independent(lambda X: X + 0.5 * len(X), X.to(dtype))
+        assert not found and "Taking the other sentences out" in found.sentence
+
+
+def test_blocks_with_buffers_and_frozen_parameters_are_right(X):
+    class Scaled(nn.Linear):
+        def __init__(self):
+            super().__init__(WIDTH, WIDTH)
+            self.register_buffer("scale", torch.tensor(0.5))
+
+        def forward(self, X, mask=None):
+            return super().forward(X) * self.scale
+
+    block = Scaled()
+    assert check.every_parameter_trained(block, X)
+    block.weight.requires_grad_(False)
+    assert check.finite_gradients(block, X)
+    block.requires_grad_(False)
+    assert check.finite_gradients(block, X)
+    assert check.every_parameter_trained(block, X)
+
+
+def test_part_of_a_parameter_without_gradient_is_seen(X):
+    class Half(nn.Linear):
+        def forward(self, X, mask=None):
+            return super().forward(X)
+
+    block = Half(WIDTH, WIDTH)
+    block.weight.register_hook(lambda gradient: gradient * (torch.arange(WIDTH) < 2))
+    found = check.every_parameter_trained(block, X)
+    assert found.sentence == "No gradient reaches 48 of the 64 numbers of weight."
+
+
+def test_a_gradient_that_is_not_the_slope_is_seen(X):
+    class Straight(nn.Linear):
+        def forward(self, X, mask=None):
+            return X.detach() + super().forward(X)
+
+    found = check.every_parameter_trained(Straight(WIDTH, WIDTH), X)
+    assert not found and found.sentence.startswith("The gradient of X is wrong")
+
+
+def test_a_table_is_trained_where_it_is_looked_up():
+    class Table(nn.Embedding):
+        def forward(self, X, mask=None):
+            return super().forward(X)
+
+    assert check.every_parameter_trained(Table(20, WIDTH), tokens())
+
+
+def test_a_token_that_may_not_see_itself(X):
+    class OwnHidden(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attention = MultiHeadAttention(WIDTH, 2, 0.0)
+
+        def forward(self, X, mask=None):
+            allowed = ~torch.eye(X.shape[1], dtype=torch.bool)
+            return X + self.attention(X, X, X, allowed if mask is None else mask & allowed)
+
+    found = check.repetition_invariant(OwnHidden(), X)
+    assert not found and found.sentence.startswith(
+        "Repeating a token changed its output by"
+    )
+    assert check.repetition_invariant(EncoderBlock(WIDTH, 16, 2, 0.1), X, LENS)
+
+
+def test_a_block_that_sees_too_little(X):
+    mask = padding_mask(LENS, STEPS)
+    attend = check.as_block(scaled_dot_product_attention)
+    assert check.sees_what_it_may(attend, X, mask)
+    found = check.sees_what_it_may(
+        lambda X, mask: attend(X, padding_mask(LENS - 1, STEPS)), X, mask
+    )
+    assert (
+        not found
+        and found.sentence == "The output at position 0 does not depend on position 5."
+    )
+
+
+def test_weights_that_are_not_those_of_the_output(X):
+    def attend(queries, keys, values, mask=None):
+        heads = queries[:, None], keys[:, None], values[:, None]
+        output, weights = scaled_dot_product_attention(*heads, mask)
+        return output[:, 0], weights
+
+    mask = padding_mask(LENS, STEPS)
+    assert check.weights_explain_output(attend, X, X, X, mask)
+    found = check.weights_explain_output(
+        lambda q, k, v, mask: (attend(q, k, v, mask)[0], attend(q, k, v)[1]), X, X, X, mask
+    )
+    assert not found and "not the mixture that the weights tell" in found.sentence
+
+
+def test_incremental_reads_one_or_more_at_once_and_the_caches_of_a_whole_decoder(X):
+    block = DecoderBlock(WIDTH, 16, 2, 0.1)
+    decoder = TransformerDecoder(9, WIDTH, 16, 2, 2, 0.1)
+    mask = padding_mask(LENS, STEPS)
+    for at_once in (1, 2, 4):
+        assert check.incremental(block, X, X, mask, at_once)
+        assert check.incremental(decoder, tokens(), X, mask, at_once)
+    assert block.training
+
+    def no_offset(X, memory, memory_mask=None, cache=None):
+        past = X if cache is None else torch.cat([cache, X], 1)
+        allowed = torch.ones(X.shape[1], past.shape[1], dtype=torch.bool).tril()
+        return scaled_dot_product_attention(X, past, past, allowed)[0], past
+
+    found = check.incremental(no_offset, X, X)
+    assert not found and found.sentence.startswith(
+        "The output at position 1 differs by up to"
+    )
+
+    def breaks(X, memory, memory_mask=None, cache=None):
+        return (X if cache is None else X + cache[:, None]), X
+
+    assert check.incremental(breaks, X, X).sentence.startswith("With a cache it raised")
+
+
+def test_a_block_that_writes_into_its_input_spoils_nothing(X):
+    class Writes(nn.Linear):
+        def forward(self, X, mask=None):
+            return super().forward(X.add_(1.0))
+
+    block, before = Writes(WIDTH, WIDTH), X.clone()
+    assert check.causal(block, X) and check.padding_invariant(block, X, LENS)
+    assert check.batch_independent(block, X) and check.every_parameter_trained(block, X)
+    assert check.matches(block, block, X)
+    assert "raised: a leaf Variable" in check.finite_gradients(block, X).sentence
+    assert torch.equal(X, before)

@@ -15,7 +15,7 @@ from d2lmini.attention import MultiHeadAttention, scaled_dot_product_attention
 from d2lmini.layers import AddNorm
 from d2lmini.masks import causal_mask, masked_softmax
 from d2lmini.positions import sinusoidal_table
-from d2lmini.transformer import DecoderBlock, EncoderStack
+from d2lmini.transformer import DecoderBlock, EncoderStack, TransformerDecoder
 
 
 @dataclass
@@ -255,3 +255,18 @@ def loss_over_padding(logits: Tensor, tgt: Tensor, valid_lens: Tensor) -> Tensor
     losses = F.cross_entropy(logits.transpose(1, 2), tgt, reduction="none")
     real = torch.arange(tgt.shape[1], device=tgt.device) < valid_lens[:, None]
     return (losses * real).mean()
+
+
+@exhibit("positions that start again at 0", 7, "incremental")
+class PositionsFromZero(TransformerDecoder):
+    """Decoder that has a cache of keys and values, and embeds every step as if it were the first.
+
+    Goes wrong: in use, one token at a time, each stands at position 0; in training, all at
+    once, each stands where it belongs.
+    Notice: a low loss, and translations that are much worse; the first token is right.
+    """
+
+    def forward(self, tokens, memory, memory_mask=None, caches=None):
+        X = self.embedding(tokens)  # start is missing
+        X, caches = self.stack(X, memory, memory_mask, caches)
+        return self.output(X), caches

@@ -1,47 +1,28 @@
-"""What holds for any right block, whatever is inside it.
+"""What holds for any right block, whatever is inside it: which inputs an output depends on.
 
 A property takes a block, called as block(X, mask) with X of shape (batch, steps, ...), and
 returns a Result. Chapters and tests call them by way of d2lmini.check, and exercises are graded
-with them.
+with them. More of them are in comparisons.py and gradients.py.
 """
 
-import textwrap
 from collections.abc import Callable
-from contextlib import contextmanager
-from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from d2lmini.checking.trying import (
+    Result,
+    call,
+    difference,
+    drawn_like,
+    draws,
+    largest,
+    mode,
+    modes,
+    other,
+    rounding,
+)
 from d2lmini.masks import causal_mask, padding_mask
-
-TOLERANCE = 1e-5  # what rounding in float32 may change
-
-
-@dataclass
-class Result:
-    """What a property found; true if it holds.
-
-    Args:
-        name: of the property.
-        holds: the verdict.
-        deviation: the largest deviation from what the property asks for.
-        sentence: what was found, in words.
-    Source: chapter 2.
-    """
-
-    name: str
-    holds: bool
-    deviation: float
-    sentence: str
-
-    def __bool__(self):
-        return self.holds
-
-    def __repr__(self):
-        verdict = "holds" if self.holds else "FAILS"
-        text = f"{self.name}: {verdict}. {self.sentence}"
-        return textwrap.fill(text, 88, subsequent_indent="    ")  # the width of a page
 
 
 def as_block(attention: Callable) -> Callable:
@@ -67,25 +48,28 @@ def causal(block: Callable, X: Tensor, strict: bool = False) -> Result:
     """
     steps = X.shape[1]
     mask, first_hidden = causal_mask(steps, device=X.device), 0 if strict else 1
-    worst, where, found = 0.0, "", ""
-    for mode in _modes(block):
-        before = _call(block, X, mask)
+    worst, limit, where, found = 0.0, 0.0, "", ""
+    for words in modes(block):
+        before = call(block, X, mask)
+        limit = max(limit, rounding(before))
         for t in range(steps - first_hidden):
             changed = X.clone()
-            changed[:, t + first_hidden :] = _other(X)[:, t + first_hidden :]
-            difference = _difference(_call(block, changed, mask), before)[:, : t + 1]
-            if (largest := _largest(difference)) > worst:
-                worst = largest
+            changed[:, t + first_hidden :] = other(X)[:, t + first_hidden :]
+            moved = difference(call(block, changed, mask), before)[:, : t + 1]
+            if (size := largest(moved)) > worst:
+                worst = size
                 where = f"{'from' if strict else 'after'} position {t}"
-                found = f"changed the output there or before by {worst:.2g}{mode}"
-    if worst > TOLERANCE:
+                found = f"changed the output there or before by {worst:.2g}{words}"
+    if worst > limit:
         sentence = f"Changing X {where} {found}: the future leaks."
         return Result("causal", False, worst, sentence)
     return Result("causal", True, worst, "No output depends on the future.")
 
 
 def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
-    """Neither what stands in the padding of X nor its length changes an output at a real position.
+    """Padding has no influence on a real position: not what stands in it, nor its length.
+
+    Nor does it matter whether the padded sequence is alone or in a batch.
 
     Shapes:
         valid_lens: (batch,)
@@ -93,59 +77,80 @@ def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
         ValueError: there is no padding.
     Source: chapter 2.
     """
-    steps = X.shape[1]
+    batch, steps = X.shape[:2]
+    valid_lens = valid_lens.to(X.device)
     mask = padding_mask(valid_lens, steps)
     real = mask[:, 0, 0]  # (batch, steps)
     if real.all():
         raise ValueError(f"valid_lens ({valid_lens.tolist()}) must leave some padding")
-    changed = X.clone()
-    changed[~real] = _other(X)[~real]
-    longer = torch.cat([changed, _other(X)[:, :1]], dim=1)  # one more step of padding
-    worst, found = 0.0, ""
-    for _ in _modes(block):
-        before = _call(block, X, mask)
-        outputs = {"Other": _call(block, changed, mask)}
-        if not _draws(
-            block, X, mask
-        ):  # else dropout differs between the two lengths; eval tells
-            longer_mask = padding_mask(valid_lens, steps + 1)
+    changed = torch.where(real.view(batch, steps, *[1] * (X.dim() - 2)), X, other(X))
+    longer = torch.cat([changed, other(X)[:, :1]], dim=1)  # one more step of padding
+    longer_mask = padding_mask(valid_lens, steps + 1)
+    worst, limit, found = 0.0, 0.0, ""
+    for _ in modes(block):
+        before = call(block, X, mask)
+        limit = max(limit, rounding(before[real]))
+        outputs = {
+            "Changing the padding changed": call(block, changed, mask),
+        }
+        # Where dropout draws, it draws differently for another shape.
+        if not draws(block, X, mask):
             try:
-                outputs["More"] = _call(block, longer, longer_mask)[:, :steps]
+                outputs["More padding changed"] = call(block, longer, longer_mask)[
+                    :, :steps
+                ]
             except (RuntimeError, ValueError) as error:
                 text = str(error).partition("\n")[0]
                 sentence = f"With one step of padding more it raised: {text}"
                 return Result("padding_invariant", False, float("inf"), sentence)
-        for kind, output in outputs.items():
-            if (largest := _largest(_difference(output, before)[real])) > worst:
-                worst, found = largest, kind
-    if worst > TOLERANCE:
-        sentence = f"{found} padding changed the output of a real token by {worst:.2g}."
+            alone = [call(block, X[i : i + 1], mask[i : i + 1]) for i in range(batch)]
+            outputs["Without the rest of its batch,"] = torch.cat(alone)
+        for what, output in outputs.items():
+            if (size := largest(difference(output, before)[real.cpu()])) > worst:
+                worst, found = size, what
+    if worst > limit:
+        if found.startswith("Without"):
+            sentence = f"{found} a padded sentence has another output, by {worst:.2g}."
+        else:
+            sentence = f"{found} the output of a real token by {worst:.2g}."
         return Result("padding_invariant", False, worst, sentence)
     return Result("padding_invariant", True, worst, "The padding has no influence.")
 
 
-def batch_independent(block: Callable, X: Tensor) -> Result:
+def batch_independent(block: Callable, X: Tensor, mask: Tensor | None = None) -> Result:
     """A sequence gives the same output alone as among others, whatever the others are.
 
+    Args:
+        mask: with which the block is called; None = without one.
     Raises:
         ValueError: there is one sequence only.
     Source: chapter 3.
     """
     if len(X) < 2:
         raise ValueError(f"X must hold at least 2 sequences, got {len(X)}")
-    worst = 0.0
-    for _ in _modes(block):
-        together, draws = _call(block, X), _draws(block, X)
+    all_masks = () if mask is None else (mask,)
+    worst, limit, found = 0.0, 0.0, ""
+    for words in modes(block):
+        together, drawing = call(block, X, *all_masks), draws(block, X, *all_masks)
+        limit = max(limit, rounding(together))
         for i in range(len(X)):
-            others = _other(X)
+            others = other(X)
             others[i] = X[i]
-            outputs = [_call(block, others)[i]]
-            if not draws:  # else dropout differs between the two batches; eval tells
-                outputs.append(_call(block, X[i : i + 1])[0])
-            for output in outputs:
-                worst = max(worst, _largest(_difference(output, together[i])))
-    if worst > TOLERANCE:
-        sentence = f"Other company changed the output of a sequence by {worst:.2g}."
+            outputs = {
+                "Changing the other sentences in the batch": call(
+                    block, others, *all_masks
+                )[i]
+            }
+            if not drawing:  # else dropout differs between the two batches; eval tells
+                one_mask = [m[i : i + 1] if _one_each(m, X) else m for m in all_masks]
+                outputs["Taking the other sentences out of the batch"] = call(
+                    block, X[i : i + 1], *one_mask
+                )[0]
+            for what, output in outputs.items():
+                if (size := largest(difference(output, together[i]))) > worst:
+                    worst, found = size, f"{what} changed this one's output{words}"
+    if worst > limit:
+        sentence = f"{found} by {worst:.2g}."
         return Result("batch_independent", False, worst, sentence)
     return Result("batch_independent", True, worst, "Sequences do not see each other.")
 
@@ -155,109 +160,98 @@ def permutation_equivariant(block: Callable, X: Tensor) -> Result:
 
     Source: chapter 3.
     """
-    positions = torch.arange(X.shape[1])
+    positions = torch.arange(X.shape[1], device=X.device)
     swapped = torch.cat([positions[:2].flip(0), positions[2:]])
     worst = 0.0
-    with _mode(block, training=False):
-        Y = _call(block, X)
+    with mode(block, training=False):
+        Y = call(block, X)
         # All permutations are made of these two, a swap and a rotation.
         for order in (swapped, positions.roll(1)):
-            worst = max(
-                worst, _largest(_difference(_call(block, X[:, order]), Y[:, order]))
-            )
-    if worst > TOLERANCE:
-        sentence = f"Another order changed what a position gives by {worst:.2g}."
+            moved = difference(call(block, X[:, order]), Y[:, order])
+            worst = max(worst, largest(moved))
+    if worst > rounding(Y):
+        sentence = (
+            f"Permuting the input does not permute the output in the same way: "
+            f"they differ by {worst:.2g}."
+        )
         return Result("permutation_equivariant", False, worst, sentence)
-    sentence = "Another order in, the same other order out."
+    sentence = "Permuting the input permutes the output in the same way."
     return Result("permutation_equivariant", True, worst, sentence)
 
 
-def matches(
-    block: Callable, reference: Callable, *inputs, tolerance: float = TOLERANCE
+def repetition_invariant(
+    block: Callable, X: Tensor, valid_lens: Tensor | None = None
 ) -> Result:
-    """block(*inputs) equals reference(*inputs).
+    """A token gives the same output alone as repeated, if no positions are added.
 
-    Source: chapter 4.
-    """
-    ours, theirs = _seeded(block, *inputs), _seeded(reference, *inputs)
-    if ours.shape != theirs.shape:
-        shapes = f"{tuple(ours.shape)} instead of {tuple(theirs.shape)}"
-        return Result("matches", False, float("inf"), f"The output has shape {shapes}.")
-    worst = _largest(_difference(ours, theirs))
-    if worst > tolerance:
-        return Result("matches", False, worst, f"Outputs differ by up to {worst:.2g}.")
-    return Result("matches", True, worst, f"Outputs are equal to {tolerance:g}.")
-
-
-def finite_gradients(block: Callable, X: Tensor) -> Result:
-    """Outputs and gradients are finite although the first sequence is nothing but padding.
+    A mean of equal values is that value, however many there are: it takes weights that sum
+    to 1, and a token that may attend to itself.
 
     Args:
-        X: of the floating dtype in question.
+        valid_lens: if given, tried with padding after the repeated token, too.
     Source: chapter 2.
     """
-    steps = X.shape[1]
-    lens = torch.full((len(X),), steps, device=X.device)
-    lens[0] = 0
-    X = X.detach().clone().requires_grad_()
-    tensors = [X, *(block.parameters() if isinstance(block, nn.Module) else ())]
-    try:
-        output = block(X, padding_mask(lens, steps))
-        gradients = torch.autograd.grad(output.sum(), tensors, allow_unused=True)
-    except RuntimeError as error:
-        sentence = f"In {X.dtype} it raised: {error}."
-        return Result("finite_gradients", False, float("inf"), sentence)
-    bad = sum(int((~t.isfinite()).sum()) for t in (output, *gradients) if t is not None)
-    if bad:
-        sentence = f"In {X.dtype}, {bad} numbers of output and gradients are not finite."
-        return Result("finite_gradients", False, float("inf"), sentence)
-    return Result(
-        "finite_gradients", True, 0.0, f"Output and gradients are finite in {X.dtype}."
-    )
+    token = X[:, :1]
+    steps = max(X.shape[1], 2)
+    repeated = token.expand(-1, steps, *token.shape[2:]).contiguous()
+    worst = 0.0
+    with mode(block, training=False):
+        alone = call(block, token)
+        try:
+            moved = difference(
+                call(block, repeated), alone.expand(-1, steps, *alone.shape[2:])
+            )
+            worst = largest(moved)
+            if valid_lens is not None:
+                valid_lens = valid_lens.to(X.device).clamp(max=steps)
+                mask = padding_mask(valid_lens, steps)
+                real = mask[:, 0, 0]
+                output = call(block, repeated, mask)
+                moved = difference(output, alone.expand(-1, steps, *alone.shape[2:]))
+                worst = max(worst, largest(moved[real.cpu()]))
+        except (RuntimeError, ValueError) as error:
+            text = str(error).partition("\n")[0]
+            sentence = f"With the token repeated it raised: {text}"
+            return Result("repetition_invariant", False, float("inf"), sentence)
+    if worst > rounding(alone):
+        sentence = f"Repeating a token changed its output by {worst:.2g}."
+        return Result("repetition_invariant", False, worst, sentence)
+    sentence = "A repeated token gives what it gives alone."
+    return Result("repetition_invariant", True, worst, sentence)
 
 
-def every_parameter_trained(
-    block: nn.Module, X: Tensor, mask: Tensor | None = None
-) -> Result:
-    """Every parameter gets a gradient, and nothing else is trained or drawn anew.
+def sees_what_it_may(block: Callable, X: Tensor, mask: Tensor | None = None) -> Result:
+    """Every output at a real position depends on every position that the mask lets it see.
 
-    A matrix that is made in each call, or kept where the module does not find it, such as
-    in a list, is no parameter: no optimiser will change it.
-    Source: chapter 7.
+    The counterpart of causal and padding_invariant, which hold for a block that sees too little.
+
+    Args:
+        mask: broadcastable to (batch, heads, steps, steps); None = everything may be seen.
+    Source: chapter 2.
     """
-    name = "every_parameter_trained"
-    with _mode(block, training=False):
-        first, second = block(X, mask), block(X, mask)
-    worst = _largest(_difference(first, second))
-    if worst > TOLERANCE:
-        sentence = (
-            f"Two calls on the same X differ by {worst:.2g}: something is drawn anew."
-        )
-        return Result(name, False, worst, sentence)
-    parameters = dict(block.named_parameters())
-    known = {id(parameter) for parameter in parameters.values()}
-    strangers = [leaf for leaf in _leaves(first) if id(leaf) not in known | {id(X)}]
-    if strangers:
-        shapes = ", ".join(str(tuple(leaf.shape)) for leaf in strangers)
-        sentence = f"Weights of shape {shapes} are used, but are no parameters."
-        return Result(name, False, float(len(strangers)), sentence)
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        direction = torch.randn_like(first)  # a plain sum is constant after a normalisation
-    trainable = {key: p for key, p in parameters.items() if p.requires_grad}
-    gradients = {}
-    if first.requires_grad and trainable:
-        loss = (first * direction).sum()
-        found = torch.autograd.grad(loss, list(trainable.values()), allow_unused=True)
-        gradients = dict(zip(trainable, found, strict=True))
-    reached = {
-        k for k, gradient in gradients.items() if gradient is not None and gradient.any()
-    }
-    if idle := [key for key in parameters if key not in reached]:
-        return Result(
-            name, False, float(len(idle)), f"No gradient reaches {', '.join(idle)}."
-        )
-    return Result(name, True, 0.0, f"All {len(parameters)} parameters get a gradient.")
+    batch, steps = X.shape[:2]
+    allowed = torch.ones(batch, 1, steps, steps, dtype=torch.bool, device=X.device)
+    if mask is not None:
+        allowed = allowed & mask
+    allowed = allowed.any(1).cpu()  # (batch, queries, keys): by some head
+    real = allowed.any(1)  # (batch, steps): what nobody may see is padding
+    due = allowed & real[:, :, None]
+    seen = torch.zeros_like(due)
+    with mode(block, training=False):
+        for given in _large_and_small(X):
+            before = call(block, given, mask)
+            for key in range(steps):
+                for contents in (other(given), drawn_like(given, seed=1)):
+                    changed = given.clone()
+                    changed[:, key] = contents[:, key]
+                    moved = difference(call(block, changed, mask), before)
+                    seen[:, :, key] |= moved.flatten(2).any(-1)
+    if missed := (due & ~seen).nonzero().tolist():
+        _, query, key = missed[0]
+        sentence = f"The output at position {query} does not depend on position {key}."
+        return Result("sees_what_it_may", False, float(len(missed)), sentence)
+    sentence = "Every output depends on all that it may see."
+    return Result("sees_what_it_may", True, 0.0, sentence)
 
 
 def rows_sum_to_one(
@@ -265,113 +259,46 @@ def rows_sum_to_one(
 ) -> Result:
     """softmax(scores, mask): rows sum to 1, or 0 if all is masked; masked weights are 0.
 
-    And the scores stay as they are.
+    And the scores stay as they are, and weights are of their shape and dtype.
 
     Source: chapter 2.
     """
     given = scores.clone()
     weights = softmax(given, mask)
-    if (changed := _largest(_difference(given, scores))) > 0:
+    if (changed := largest(difference(given, scores))) > 0:
         sentence = f"The scores that were handed in have changed by up to {changed:.2g}."
         return Result("rows_sum_to_one", False, changed, sentence)
+    if (weights.shape, weights.dtype) != (scores.shape, scores.dtype):
+        sentence = (
+            f"The weights are {tuple(weights.shape)}, {weights.dtype}, "
+            f"but the scores {tuple(scores.shape)}, {scores.dtype}."
+        )
+        return Result("rows_sum_to_one", False, float("inf"), sentence)
     allowed = torch.ones_like(scores, dtype=torch.bool)
     if mask is not None:
         allowed = allowed & mask
     due = allowed.any(-1).to(weights.dtype)
-    worst = _largest(_difference(weights.sum(-1), due))
-    if worst > TOLERANCE:
+    worst = largest(difference(weights.sum(-1), due))
+    if worst > rounding(weights):
         sentence = f"The sum of a row is off by {worst:.2g}."
         return Result("rows_sum_to_one", False, worst, sentence)
-    if (leak := _largest(weights[~allowed])) > 0:
+    if (leak := largest(weights[~allowed])) > 0:
         sentence = f"A masked entry has weight {leak:.2g} instead of 0."
         return Result("rows_sum_to_one", False, leak, sentence)
+    if (least := weights.amin().item() if weights.numel() else 0.0) < 0:
+        sentence = f"A weight is negative: {least:.2g}."
+        return Result("rows_sum_to_one", False, -least, sentence)
     sentence = "Rows sum to 1 where anything may be attended to, masked weights are 0."
     return Result("rows_sum_to_one", True, worst, sentence)
 
 
-IN_TRAINING, IN_EVAL = " in training mode", " in eval mode"
+def _one_each(mask, X):
+    """Whether the mask has a row for each sequence of X."""
+    return mask.dim() > 2 and len(mask) == len(X)
 
 
-@contextmanager
-def _mode(block, training):
-    """The block in training or in eval mode, and as it was before afterwards."""
-    if not isinstance(block, nn.Module):
-        yield
-        return
-    before = [(module, module.training) for module in block.modules()]
-    buffers = [(buffer, buffer.clone()) for buffer in block.buffers()]  # running means
-    block.train(training)
-    try:
-        yield
-    finally:
-        for module, was_training in before:
-            module.training = was_training
-        for buffer, was in buffers:
-            buffer.copy_(was)
-
-
-def _modes(block):
-    """Go through training and eval mode, if the block has them."""
-    if not isinstance(block, nn.Module):
-        yield ""
-        return
-    for mode in (IN_TRAINING, IN_EVAL):
-        with _mode(block, mode == IN_TRAINING):
-            yield mode
-
-
-def _seeded(block, *inputs):
-    """The output of a call that starts from a fixed seed, so that dropout repeats itself."""
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        return block(*inputs)
-
-
-def _call(block, *inputs):
-    """As _seeded, without gradients."""
-    with torch.no_grad():
-        return _seeded(block, *inputs)
-
-
-def _draws(block, *inputs):
-    """Whether the block draws random numbers, as dropout does."""
-    with torch.random.fork_rng(), torch.no_grad():
-        before = torch.get_rng_state()
-        block(*inputs)
-        return not torch.equal(before, torch.get_rng_state())
-
-
-def _leaves(output):
-    """The tensors from which an output was computed and to which its gradients would go."""
-    leaves, waiting, seen = [], [output.grad_fn], set()
-    while waiting:
-        node = waiting.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        waiting += [parent for parent, _ in node.next_functions]
-        if hasattr(node, "variable"):
-            leaves.append(node.variable)
-    return leaves
-
-
-def _other(X):
-    """Other contents of the same kind: every number differs from that of X, ids stay ids."""
-    if X.is_floating_point():
-        generator = torch.Generator().manual_seed(1)
-        return X + 1 + torch.rand(X.shape, generator=generator).to(X)
-    low, high = X.min(), X.max()
-    if low == high:
-        raise ValueError(f"X must hold at least two different ids, all are {low.item()}")
-    return low + (X - low + 1) % (high - low + 1)
-
-
-def _difference(A, B):
-    """Absolute difference; equal infinities differ by 0, NaN from anything by infinity."""
-    difference = (A.float() - B.float()).abs().masked_fill(A == B, 0.0)
-    return difference.nan_to_num(nan=float("inf"))
-
-
-def _largest(tensor):
-    """The largest element, 0 if there is none."""
-    return tensor.abs().max().item() if tensor.numel() else 0.0
+def _large_and_small(X):
+    """X, and X with numbers of at most 1, of which no softmax makes weights of 0."""
+    yield X
+    if X.is_floating_point() and (size := largest(X)) > 1:
+        yield X / size
