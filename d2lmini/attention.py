@@ -60,7 +60,7 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, num_hiddens, num_heads, dropout, bias=False):
         super().__init__()
         check_heads(num_hiddens, num_heads, dropout, bias)
-        self.num_heads = num_heads
+        self.num_hiddens, self.num_heads = num_hiddens, num_heads
         self.dropout = dropout
         self.W_q = nn.Linear(num_hiddens, num_hiddens, bias=bias)
         self.W_k = nn.Linear(num_hiddens, num_hiddens, bias=bias)
@@ -74,12 +74,12 @@ class MultiHeadAttention(nn.Module):
 
     def project(self, keys, values):
         """Keys and values as the heads see them; a decoder keeps them for its next step."""
-        check_sequences(self.W_k.in_features, keys=keys, values=values)
+        check_sequences(self.num_hiddens, keys=keys, values=values)
         return self.split_heads(self.W_k(keys)), self.split_heads(self.W_v(values))
 
     def attend(self, queries, K, V, mask=None):
         """Attend to keys and values that are projected already."""
-        check_sequences(self.W_q.in_features, queries=queries)
+        check_sequences(self.num_hiddens, queries=queries)
         Q = self.split_heads(self.W_q(queries))
         dropout = self.dropout if self.training else 0.0
         output, _ = scaled_dot_product_attention(Q, K, V, mask, dropout)

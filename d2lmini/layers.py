@@ -29,12 +29,13 @@ class PositionWiseFFN(nn.Module):
         super().__init__()
         num_outputs = num_hiddens if num_outputs is None else num_outputs
         check_network(num_hiddens, ffn_num_hiddens, num_outputs)
+        self.num_hiddens = num_hiddens
         self.dense1 = nn.Linear(num_hiddens, ffn_num_hiddens)
         self.relu = nn.ReLU()
         self.dense2 = nn.Linear(ffn_num_hiddens, num_outputs)
 
     def forward(self, X):
-        check_vectors("X", X, self.dense1.in_features)
+        check_vectors("X", X, self.num_hiddens)
         return self.dense2(self.relu(self.dense1(X)))
 
 

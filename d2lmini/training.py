@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import torch
 from torch import nn
-from tqdm import tqdm
 
 from d2lmini.arguments import (
     check_count,
@@ -227,6 +226,8 @@ def _copy_weights(net):
 
 def _progress_bar(num_epochs):
     """The numbers of the epochs, with a bar on stderr unless the variable CI is set."""
+    from tqdm import tqdm  # as pandas, only where it is needed
+
     in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
     return tqdm(range(1, num_epochs + 1), "training", unit="epoch", disable=in_ci)
 

@@ -32,12 +32,12 @@ ALLOWED = {
     "checking/gradients": {"masks", "checking/trying"},
     "checking/bugs": CORE | {"transformer"},
     "checking/exercise": set(),
-    "checking/comparing": set(),
+    "checking/answers": set(),
     "checking/time_limit": set(),
     # What a reader has, and what answers are compared with; grading finds them by name.
     "exercises": CORE | {"transformer", "losses", "translation", "checking/exercise",
                          "checking/properties", "checking/bugs"},
-    "checking/grading": {"chapters", "checking/exercise", "checking/comparing",
+    "checking/grading": {"chapters", "checking/exercise", "checking/answers",
                          "checking/time_limit", "exercises"},
     # Names under which chapters and users call what lies in a folder.
     "check": {"checking/grading", "checking/properties", "checking/comparisons",
@@ -135,7 +135,7 @@ def test_importing_the_package_loads_no_plots_tables_widgets_or_web_client():
         "sacrebleu",
     }
     assert heavy & set(loaded.stdout.split()) == set()
-    assert set(loaded.stdout.split()) - STANDARD <= {"d2lmini", "tqdm"}
+    assert set(loaded.stdout.split()) - STANDARD <= {"d2lmini"}
 
 
 def lines(path):

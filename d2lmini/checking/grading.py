@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import torch
 
 from d2lmini.chapters import CHAPTERS
-from d2lmini.checking.comparing import difference, short, unchanged
+from d2lmini.checking.answers import difference, short, unchanged
 from d2lmini.checking.exercise import Exercise
 from d2lmini.checking.time_limit import Stop, TookTooLong, within_time
 
