@@ -4,6 +4,7 @@ The clocks are the tests' own, so that no test depends on how fast the machine i
 """
 
 import functools
+import signal
 import threading
 import time
 from _thread import interrupt_main
@@ -58,6 +59,14 @@ def clocks(monkeypatch):
     monkeypatch.setattr(time_limit, "PATIENCE", FOREVER)
     monkeypatch.setattr(grading, "records", {})
     return clocks
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard():
+    """Also in a process that was started in the background, where a shell has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def runs_until_stopped(ended, first):
