@@ -139,3 +139,17 @@ def test_heads_must_divide_the_width():
         ValueError, match=r"num_hiddens \(10\) must be divisible by num_heads \(3\)"
     ):
         MultiHeadAttention(10, 3, 0.0)
+
+
+def test_the_weights_of_a_pass_are_there_for_who_asks_and_not_kept():
+    """50 x 50 numbers a head would be the largest tensor of the pass."""
+    attention, X = MultiHeadAttention(8, 2, 0.1), torch.randn(1, 50, 8)
+    attention(X, X, X)
+    weights = attention.attention_weights
+    assert weights.shape == (1, 2, 50, 50) and not weights.requires_grad
+    torch.testing.assert_close(weights.sum(-1), torch.ones(1, 2, 50))
+    kept = []
+    for value in vars(attention).values():
+        kept += value if isinstance(value, tuple) else [value]
+    shapes = [tuple(t.shape) for t in kept if isinstance(t, torch.Tensor)]
+    assert shapes == [(1, 2, 50, 4)] * 2  # queries and keys
