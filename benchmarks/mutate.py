@@ -88,6 +88,7 @@ def survives(folder, module, text, tests):
     original = path.read_text(encoding="utf-8")
     path.write_text(text, encoding="utf-8")
     names = [str(folder / "tests" / f"test_{name}.py") for name in tests]
+    names.append(str(folder / "tests" / "test_bad_calls.py"))  # the checks of arguments
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *names]
     environment = os.environ | {"PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
     try:
