@@ -62,8 +62,8 @@ def check_heads(num_hiddens, num_heads, dropout, bias) -> None:
 
 def check_network(num_hiddens, ffn_num_hiddens, num_outputs) -> None:
     """The sizes of a position-wise network."""
-    check_sizes(num_hiddens=num_hiddens, ffn_num_hiddens=ffn_num_hiddens)
-    check_sizes(num_outputs=num_outputs)
+    sizes = {"num_hiddens": num_hiddens, "ffn_num_hiddens": ffn_num_hiddens}
+    check_sizes(**sizes, num_outputs=num_outputs)
 
 
 def check_modules(**modules) -> None:
@@ -122,10 +122,10 @@ def check_valid_lens(valid_lens, num_steps: int, batch: int | str = "batch") -> 
 
 
 def check_lens_of(tokens, valid_lens) -> None:
-    """One length for each row of tokens; None = all tokens are real."""
+    """One length for each row of tokens; padding_mask looks at the lengths themselves."""
     check_integers("tokens", tokens, "batch", "steps")
     if valid_lens is not None:
-        check_valid_lens(valid_lens, tokens.shape[1], len(tokens))
+        check_integers("valid_lens", valid_lens, len(tokens))
 
 
 def check_mask(mask, scores) -> None:
