@@ -66,7 +66,6 @@ def masked_softmax(scores: torch.Tensor, mask: torch.Tensor | None = None) -> to
     check_mask(mask, scores)
     if mask is None:
         return torch.softmax(scores, dim=-1)
-    blocked = ~mask
-    weights = torch.softmax(scores.masked_fill(blocked, float("-inf")), dim=-1)
-    # A row that is blocked throughout is 0 / 0 = NaN at this point.
-    return weights.masked_fill(blocked, 0.0)
+    weights = torch.softmax(torch.where(mask, scores, float("-inf")), dim=-1)
+    # A row that is masked throughout is 0 / 0 = NaN at this point.
+    return torch.where(mask, weights, 0.0)

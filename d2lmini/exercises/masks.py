@@ -118,7 +118,7 @@ EXERCISES = [
         (
             "A masked score should be as if it were not there: what must exp(score) be?",
             "exp(-inf) is 0. In a row of nothing but -inf the softmax is 0 / 0.",
-            "masked_fill with -inf, softmax, then masked_fill with 0.",
+            "torch.where with -inf, softmax, then torch.where with 0.",
         ),
         properties=(
             lambda answer: properties.rows_sum_to_one(
