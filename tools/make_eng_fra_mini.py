@@ -3,7 +3,8 @@
 `python tools/make_eng_fra_mini.py` writes the three splits again, byte for byte.
 
 Conventions, so that a sentence has one translation: the speaker is a man, "you" is one friend
-(tu), "we" and "they" are men (nous, ils).
+(tu), "we" and "they" are men (nous, ils); a simple past is a passé composé (il a couru), "was" an
+imperfect (il était); a command ends in "!"; a skill that one learns is "savoir" (il sait nager).
 """
 
 import random
@@ -71,6 +72,18 @@ ADJECTIVES = [
     ("alone", "seul", "seule", "seuls"),
     ("kind", "gentil", "gentille", "gentils"),
 ]
+NOT_VERY = ("ready", "alone")
+COMMANDS = (
+    "calm",
+    "happy",
+    "strong",
+    "ready",
+    "kind",
+)  # "be calm", but nobody says "be tall"
+WARNINGS = ("sad", "lazy")  # "don't be sad"
+WHYS = ("calm", "sad", "sick", "happy", "tired", "busy", "alone")  # "why are you sad"
+# What one asks about oneself: "am i late", "did we win", but not "did i swim".
+ABOUT_ONESELF = ("ready", "alone", "late", "right", "wrong", "win", "lose", "pay")
 STATES = [  # to be in English, to have in French
     ("hungry", "faim"),
     ("thirsty", "soif"),
@@ -118,30 +131,28 @@ VERBS = [
     ("lose", "loses", "lost", "perds perds perd perdons perdent", "perdre", "perdu"),
     ("pay", "pays", "paid", "paie paies paie payons paient", "payer", "payé"),
 ]  # fmt: skip
-# English, past, participle; these take être, and the participle agrees.
+SKILLS = ("sing", "dance", "swim")  # i can swim: je sais nager
+# English, past, participle, imperative; these take être, and the participle agrees.
 MOVES = [
-    ("leave", "left", "parti"),
-    ("fall", "fell", "tombé"),
-    ("arrive", "arrived", "arrivé"),
-    ("stay", "stayed", "resté"),
-    ("come", "came", "venu"),
+    ("leave", "left", "parti", "pars"),
+    ("fall", "fell", "tombé", ""),
+    ("arrive", "arrived", "arrivé", ""),
+    ("stay", "stayed", "resté", "reste"),
+    ("come", "came", "venu", "viens"),
 ]
-# English, third person, past; present, participle; each takes an object.
+# English, third person, past; present, participle; each takes an object. Where a tense is left
+# out, it is not used: nobody says "he loses my key".
 TRANSITIVE = [
     ("see", "sees", "saw", "vois vois voit voyons voient", "vu"),
-    ("find", "finds", "found", "trouve trouves trouve trouvons trouvent", "trouvé"),
+    ("find", "", "found", "", "trouvé"),
     ("buy", "buys", "bought", "achète achètes achète achetons achètent", "acheté"),
     ("sell", "sells", "sold", "vends vends vend vendons vendent", "vendu"),
-    (
-        "draw",
-        "draws",
-        "drew",
-        "dessine dessines dessine dessinons dessinent",
-        "dessiné",
-    ),
-    ("lose", "loses", "lost", "perds perds perd perdons perdent", "perdu"),
-    ("want", "wants", "wanted", "veux veux veut voulons veulent", "voulu"),
+    ("draw", "draws", "drew", "dessine dessines dessine dessinons dessinent", "dessiné"),
+    ("lose", "", "lost", "", "perdu"),
+    ("want", "wants", "", "veux veux veut voulons veulent", ""),
 ]
+UNLIKELY = [("lose", "tree"), ("lose", "house"), ("buy", "letter"), ("sell", "letter"),
+            ("draw", "letter")]  # fmt: skip
 # English, third person; present; the object may be a person.
 FEELINGS = [
     ("see", "sees", "vois vois voit voyons voient"),
@@ -155,21 +166,22 @@ MODALS = [
     ("must", "must", "dois dois doit devons doivent"),
     ("want to", "wants to", "veux veux veut voulons veulent"),
 ]
-NOUNS = [
-    ("dog", "chien", "m"),
-    ("cat", "chat", "m"),
-    ("book", "livre", "m"),
-    ("hat", "chapeau", "m"),
-    ("boat", "bateau", "m"),
-    ("horse", "cheval", "m"),
-    ("bird", "oiseau", "m"),
-    ("tree", "arbre", "m"),
-    ("car", "voiture", "f"),
-    ("house", "maison", "f"),
-    ("key", "clé", "f"),
-    ("letter", "lettre", "f"),
-    ("flower", "fleur", "f"),
-    ("shirt", "chemise", "f"),
+COLOURS = "black white red green"
+NOUNS = [  # English, French, gender, the colours that it may have
+    ("dog", "chien", "m", "black white"),
+    ("cat", "chat", "m", "black white"),
+    ("book", "livre", "m", COLOURS),
+    ("hat", "chapeau", "m", COLOURS),
+    ("boat", "bateau", "m", COLOURS),
+    ("horse", "cheval", "m", "black white"),
+    ("bird", "oiseau", "m", COLOURS),
+    ("tree", "arbre", "m", "green"),
+    ("car", "voiture", "f", COLOURS),
+    ("house", "maison", "f", COLOURS),
+    ("key", "clé", "f", COLOURS),
+    ("letter", "lettre", "f", "white red"),
+    ("flower", "fleur", "f", "white red"),
+    ("shirt", "chemise", "f", COLOURS),
 ]
 DETERMINERS = [  # English, masculine, feminine
     ("the", "le", "la"),
@@ -219,7 +231,7 @@ def french(*parts):
 
 def noun_phrases():
     """(english, french, indefinite french after a negation or None)."""
-    for (det, det_m, det_f), (noun, nom, gender) in product(DETERMINERS, NOUNS):
+    for (det, det_m, det_f), (noun, nom, gender, colours) in product(DETERMINERS, NOUNS):
         le = det_m if gender == "m" else det_f
         yield (
             f"{det} {noun}",
@@ -234,6 +246,8 @@ def noun_phrases():
             an = "an" if det == "a" and adj[0] in "aeiou" else det
             yield f"{an} {adj} {noun}", french(le, form, nom), de
         for adj, masculine, feminine in AFTER:
+            if adj not in colours.split():
+                continue
             form = feminine if gender == "f" else masculine
             de = french("de", nom, form) if det == "a" else None
             yield f"{det} {adj} {noun}", french(le, nom, form), de
@@ -256,23 +270,32 @@ def question_be(subject, past=False):
     return f"{be} {subject.english}"
 
 
+def asks(subject, about):
+    """Does one ask this about the subject? Nobody asks "am i tall ?"."""
+    return subject.person not in (JE, NOUS) or about in ABOUT_ONESELF
+
+
 def being():
-    """i'm calm, she wasn't calm, are you calm ?"""
+    """i'm calm, she was calm, are you calm ?"""
     for s, (adj, m, f, plural) in product(SUBJECTS, ADJECTIVES):
-        form, sum_, was = s.agree(m, f, plural), ETRE[s.person], ETAIT[s.person]
-        yield f"{s.be} {adj} .", french(s.french, sum_, form, ".")
-        yield f"{s.be} very {adj} .", french(s.french, sum_, "très", form, ".")
-        yield f"{s.not_be} {adj} .", french(s.french, "ne", sum_, "pas", form, ".")
+        form, suis, was = s.agree(m, f, plural), ETRE[s.person], ETAIT[s.person]
+        yield f"{s.be} {adj} .", french(s.french, suis, form, ".")
+        if adj not in NOT_VERY:
+            yield f"{s.be} very {adj} .", french(s.french, suis, "très", form, ".")
+        yield f"{s.not_be} {adj} .", french(s.french, "ne", suis, "pas", form, ".")
         yield f"{s.english} {WAS[s.person]} {adj} .", french(s.french, was, form, ".")
-        if s.person != JE:
+        if asks(s, adj):
             yield f"{question_be(s)} {adj} ?", f"{inverted(ETRE, s)} {form} ?"
             yield (
                 f"{question_be(s, past=True)} {adj} ?",
                 f"{inverted(ETAIT, s)} {form} ?",
             )
-        if s.person == TU:
+    for adj, form, _, _ in ADJECTIVES:
+        if adj in WHYS:
             yield f"why are you {adj} ?", f"pourquoi es-tu {form} ?"
+        if adj in COMMANDS:
             yield f"be {adj} .", f"sois {form} !"
+        if adj in WARNINGS:
             yield f"don't be {adj} .", f"ne sois pas {form} !"
 
 
@@ -282,7 +305,7 @@ def having():
         have = AVOIR[s.person]
         yield f"{s.be} {state} .", french(s.french, have, noun, ".")
         yield f"{s.not_be} {state} .", french(s.french, "ne", have, "pas", noun, ".")
-        if s.person != JE:
+        if asks(s, state):
             yield f"{question_be(s)} {state} ?", f"{inverted(AVOIR, s)} {noun} ?"
 
 
@@ -291,11 +314,12 @@ def places():
     for s in SUBJECTS:
         for place, lieu in [*PLACES, ("home", f"chez {s.disjunctive}")]:
             yield f"{s.be} {place} .", french(s.french, ETRE[s.person], lieu, ".")
-            yield (
-                f"{s.not_be} {place} .",
-                french(s.french, "ne", ETRE[s.person], "pas", lieu, "."),
-            )
-            if s.person != JE:
+            if place != "here" or s.person not in (JE, NOUS):  # "i'm not here"
+                yield (
+                    f"{s.not_be} {place} .",
+                    french(s.french, "ne", ETRE[s.person], "pas", lieu, "."),
+                )
+            if asks(s, place):
                 yield f"{question_be(s)} {place} ?", f"{inverted(ETRE, s)} {lieu} ?"
         for them, eux in WITH:
             if {s.disjunctive, eux} not in ({"moi", "nous"}, {eux}):  # "we're with me"
@@ -303,32 +327,28 @@ def places():
                     f"{s.be} with {them} .",
                     french(s.french, ETRE[s.person], "avec", eux, "."),
                 )
-        if s.is_pronoun and s.person != JE:
-            yield f"where {question_be(s)} ?", f"où {inverted(ETRE, s)} ?"
-        elif not s.is_pronoun:
-            yield f"where is {s.english} ?", f"où est {s.french} ?"
+        where = inverted(ETRE, s) if s.is_pronoun else f"est {s.french}"
+        yield f"where {question_be(s)} ?", f"où {where} ?"
+    yield "don't be late .", "ne sois pas en retard !"
 
 
 def going():
     """he goes to bed, don't go to school"""
     for s, (place, lieu) in product(SUBJECTS, DESTINATIONS):
-        verb, va = (
-            ("goes" if s.person == IL else "go"),
-            ["vais", "vas", "va", "allons", "vont"],
-        )
+        verb = "goes" if s.person == IL else "go"
+        va = ["vais", "vas", "va", "allons", "vont"][s.person]
         do = "doesn't" if s.person == IL else "don't"
-        yield f"{s.english} {verb} {place} .", french(s.french, va[s.person], lieu, ".")
-        yield (
-            f"{s.english} {do} go {place} .",
-            french(s.french, "ne", va[s.person], "pas", lieu, "."),
-        )
-    for place, lieu in [("", ""), *DESTINATIONS]:
-        yield " ".join(f"go {place} .".split()), french("va", lieu, "!")
-        yield " ".join(f"don't go {place} .".split()), french("ne va pas", lieu, "!")
-        yield (
-            " ".join(f"let's go {place} .".split()),
-            french("allons-y" if not lieu else "allons", lieu, "!"),
-        )
+        yield f"{s.english} {verb} {place} .", french(s.french, va, lieu, ".")
+        no = french(s.french, "ne", va, "pas", lieu, ".")
+        yield f"{s.english} {do} go {place} .", no
+    for place, lieu in DESTINATIONS:
+        yield f"go {place} .", f"va {lieu} !"
+        yield f"don't go {place} .", f"ne va pas {lieu} !"
+        yield f"let's go {place} .", f"allons {lieu} !"
+    # Without a place French says "y", or another verb; "va !" is the source chapter's.
+    yield "go .", "va !"
+    yield "don't go .", "ne pars pas !"
+    yield "let's go .", "allons-y !"
 
 
 def acting():
@@ -344,41 +364,48 @@ def acting():
             f"{s.english} didn't {base} .",
             french(s.french, "ne", have, "pas", participle, "."),
         )
-        yield f"did {s.english} {base} ?", f"{inverted(AVOIR, s)} {participle} ?"
+        if asks(s, base):
+            yield f"did {s.english} {base} ?", f"{inverted(AVOIR, s)} {participle} ?"
     for base, _, past, forms, _, participle in VERBS:
         je, _, il, nous, _ = forms.split()
         imperative = (
             il if base in ("work", "sing", "dance", "swim", "listen", "win", "pay") else je
         )
-        yield f"{base} .", f"{imperative} !"
-        yield f"don't {base} .", french("ne", imperative, "pas !")
-        yield f"let's {base} .", f"{nous} !"
+        if base != "lose":  # nobody commands that, and nobody forbids winning
+            yield f"{base} .", f"{imperative} !"
+            yield f"let's {base} .", f"{nous} !"
+        if base != "win":
+            yield f"don't {base} .", french("ne", imperative, "pas !")
         yield f"who {past} ?", f"qui a {participle} ?"
 
 
 def moving():
     """she left: the participle agrees with the subject."""
-    for s, (base, past, participle) in product(SUBJECTS, MOVES):
+    for s, (base, past, participle, _) in product(SUBJECTS, MOVES):
         form = s.agree(participle, participle + "e")
         yield f"{s.english} {past} .", french(s.french, ETRE[s.person], form, ".")
         no = french(s.french, "ne", ETRE[s.person], "pas", form, ".")
         yield f"{s.english} didn't {base} .", no
-        yield f"did {s.english} {base} ?", f"{inverted(ETRE, s)} {form} ?"
-    for _, past, participle in MOVES:
+        if asks(s, base):
+            yield f"did {s.english} {base} ?", f"{inverted(ETRE, s)} {form} ?"
+    for base, past, participle, imperative in MOVES:
         yield f"who {past} ?", f"qui est {participle} ?"
+        if imperative:
+            yield f"{base} .", f"{imperative} !"
+            yield f"don't {base} .", f"ne {imperative} pas !"
 
 
 def modal():
-    """i can swim, he can't dance, they want to sleep."""
+    """i can run, he can't dance, they want to sleep."""
     for s, (base, third, forms), verb in product(SUBJECTS, MODALS, VERBS):
-        can, peut, infinitive = (
-            third if s.person == IL else base,
-            forms.split()[s.person],
-            verb[4],
-        )
-        yield f"{s.english} {can} {verb[0]} .", french(s.french, peut, infinitive, ".")
+        if base != "can" and verb[0] == "lose":  # "she must lose"
+            continue
+        if base == "can" and verb[0] in SKILLS:
+            forms = "sais sais sait savons savent"
+        can, peut = (third if s.person == IL else base), forms.split()[s.person]
+        yield f"{s.english} {can} {verb[0]} .", french(s.french, peut, verb[4], ".")
         if base == "can":
-            no = french(s.french, "ne", peut, "pas", infinitive, ".")
+            no = french(s.french, "ne", peut, "pas", verb[4], ".")
             yield f"{s.english} can't {verb[0]} .", no
 
 
@@ -386,14 +413,14 @@ def objects():
     """i lost my key, he doesn't have a dog."""
     for s, phrase, verb in product(SUBJECTS, noun_phrases(), TRANSITIVE):
         (base, third, past, forms, participle), (np, gn, negated) = verb, phrase
-        verb, present = (third if s.person == IL else base), forms.split()[s.person]
-        yield f"{s.english} {verb} {np} .", french(s.french, present, gn, ".")
-        if base != "want":
+        if (base, np.split()[-1]) in UNLIKELY:
+            continue
+        if forms:
+            verb, present = (third if s.person == IL else base), forms.split()[s.person]
+            yield f"{s.english} {verb} {np} .", french(s.french, present, gn, ".")
+        if past:
             have = AVOIR[s.person]
-            yield (
-                f"{s.english} {past} {np} .",
-                french(s.french, have, participle, gn, "."),
-            )
+            yield f"{s.english} {past} {np} .", french(s.french, have, participle, gn, ".")
             no = french(s.french, "ne", have, "pas", participle, negated or gn, ".")
             yield f"{s.english} didn't {base} {np} .", no
     for s, (np, gn, negated) in product(SUBJECTS, noun_phrases()):
@@ -404,7 +431,7 @@ def objects():
 
 
 def phrases():
-    """where is my key ?, the red car is old."""
+    """where is my key ?, the red car is here."""
     for np, gn, negated in noun_phrases():
         if negated is None:
             yield f"where is {np} ?", f"où est {gn} ?"
