@@ -12,6 +12,7 @@ from d2lmini.data.registry import EMBEDDED
 
 ROOT = Path(__file__).parents[1]
 SPLITS = "train", "val", "test"
+CONNECTIVES = r" and | but | because "
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +30,24 @@ def everything(grammar):
     return translations
 
 
+@pytest.fixture(scope="module")
+def compositional():
+    """kind -> list of (english, french)"""
+    kinds = {"pair": [], "long": []}
+    path = EMBEDDED / "eng-fra-mini" / "compositional.tsv"
+    for line in path.read_text(encoding="utf-8").splitlines():
+        *pair, kind = line.split("\t")
+        kinds[kind].append(tuple(normalise(side) for side in pair))
+    return kinds
+
+
 def tokenized(split):
     return [tuple(normalise(side) for side in pair) for pair in read_pairs(split=split)]
 
 
 def test_the_grammar_writes_the_files(grammar):
     texts = grammar["files"]()
+    assert set(texts) == {*SPLITS, "compositional"}
     for split, text in texts.items():
         assert (EMBEDDED / "eng-fra-mini" / f"{split}.tsv").read_text(
             encoding="utf-8"
@@ -141,3 +154,72 @@ def test_the_grammar(everything, english, translation):
 )
 def test_nobody_says(everything, english):
     assert english not in everything
+
+
+def test_within_one_word(grammar):
+    training = ["he is calm .", "she ran ."]
+    near = ["he is calm .", "he is very calm .", "he calm .", "he was calm .", "ran ."]
+    far = ["he was very calm .", "is he calm .", "he ran away .", "."]
+    assert grammar["within_one_word"](near + far, training) == len(near)
+
+
+def combinations(grammar, english):
+    """(verb or adjective, noun) in each clause of a sentence."""
+    verbs = {form: row[0] for row in grammar["TRANSITIVE"] for form in row[:3] if form}
+    verbs |= {"have": "have", "has": "have"}
+    adjectives = {row[0]: row[0] for row in grammar["BEFORE"] + grammar["AFTER"]}
+    nouns = {noun[0] for noun in grammar["NOUNS"]}
+    partners = verbs | adjectives
+    return {
+        (partners[word], noun)
+        for clause in re.split(CONNECTIVES, english)
+        for word in set(clause.split()) & partners.keys()
+        for noun in set(clause.split()) & nouns
+    }
+
+
+def test_a_pair_is_new_and_its_words_are_not(grammar, compositional):
+    train, val, test = (
+        [combinations(grammar, english) for english, _ in tokenized(s)] for s in SPLITS
+    )
+    shown = set().union(*train)
+    sentences = Counter(word for found in train for word in set().union(*found))
+    new = [combinations(grammar, english) - shown for english, _ in compositional["pair"]]
+    assert all(len(found) == 1 for found in new)
+    times = Counter(combination for found in new for combination in found)
+    assert max(times.values()) <= 2 and len(times) >= 50
+    assert not times.keys() & set().union(*val, *test)
+    assert all(sentences[word] >= 10 for combination in times for word in combination)
+
+
+def test_long_sentences_hold_no_new_pair(grammar, compositional):
+    shown = set().union(*(combinations(grammar, e) for e, _ in tokenized("train")))
+    for english, _ in compositional["long"]:
+        assert combinations(grammar, english) <= shown, english
+
+
+def test_long_sentences_are_longer_than_those_of_training(compositional):
+    for pair in compositional["long"]:
+        assert all(10 <= len(side.split()) + 1 <= 14 for side in pair), pair
+        assert len(re.findall(CONNECTIVES, pair[0])) == 1
+    connectives = Counter(re.search(CONNECTIVES, e)[0] for e, _ in compositional["long"])
+    assert min(connectives.values()) >= 33
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_the_compositional_split_is_new_and_its_words_are_not(compositional, side):
+    pairs = compositional["pair"] + compositional["long"]
+    sentences = [pair[side] for pair in pairs]
+    assert len(set(sentences)) == len(sentences) == 200
+    for split in SPLITS:
+        assert not set(sentences) & {pair[side] for pair in tokenized(split)}
+    counts = Counter(w for pair in tokenized("train") for w in pair[side].split())
+    assert all(counts[word] >= 2 for s in sentences for word in s.split())
+
+
+def test_few_compositional_sentences_are_a_word_from_training(grammar, compositional):
+    training = [english for english, _ in tokenized("train")]
+    for kind, at_most in (("pair", 10), ("long", 0)):
+        sentences = [english for english, _ in compositional[kind]]
+        assert len(sentences) == 100
+        assert grammar["within_one_word"](sentences, training) <= at_most

@@ -1,16 +1,21 @@
 """The grammar that wrote eng-fra-mini: short English sentences with one French translation each.
 
-`python tools/make_eng_fra_mini.py` writes the three splits again, byte for byte.
+`python tools/make_eng_fra_mini.py` writes the four splits again, byte for byte.
 
 Conventions, so that a sentence has one translation: the speaker is a man, "you" is one friend
 (tu), "we" and "they" are men (nous, ils); a simple past is a passé composé (il a couru), "was" an
 imperfect (il était); a command ends in "!"; a skill that one learns is "savoir" (il sait nager).
+
+The fourth split, compositional, asks for more than the words of training in sentences that differ
+by a word: for pairs of words that training never shows together (see `unseen`), and for
+sentences of two clauses that are longer than any training sentence (see `joined`).
 """
 
 import random
+import re
 from collections import Counter
 from dataclasses import dataclass
-from itertools import product
+from itertools import cycle, islice, product
 from pathlib import Path
 
 # Forms of a verb are listed for je, tu, il or elle, nous, ils.
@@ -222,7 +227,7 @@ def french(*parts):
     words = " ".join(parts).split()
     for i in range(len(words) - 1):
         if (
-            words[i] in ("je", "ne", "le", "la", "de", "me", "te")
+            words[i] in ("je", "ne", "le", "la", "de", "me", "te", "que")
             and words[i + 1][0] in VOWELS
         ):
             words[i] = words[i][:-1] + "’"
@@ -465,7 +470,7 @@ def pronouns():
                 )
 
 
-# How many sentences of each construction the corpus holds.
+# How many sentences of each construction are drawn, before a cut to the sizes of the splits.
 CONSTRUCTIONS = [
     (being, 400),
     (having, 110),
@@ -478,7 +483,122 @@ CONSTRUCTIONS = [
     (phrases, 60),
     (pronouns, 280),
 ]
+JOINED = 120  # and so many of two clauses
 SPLITS = {"train": 1800, "val": 200, "test": 200}
+COMPOSITIONAL = {"pair": 100, "long": 100}
+SHORT, LONG = range(1, 10), range(10, 15)  # tokens with <eos>, of each side
+
+# The words that combinations are made of, and the base form of each verb form.
+PARTNERS = [row[0] for row in TRANSITIVE] + ["have"] + [row[0] for row in BEFORE + AFTER]
+THINGS = [noun[0] for noun in NOUNS]
+BASE = {
+    form: row[0]
+    for table, end in ((VERBS, 3), (TRANSITIVE, 3), (MOVES, 2), (FEELINGS, 2))
+    for row in table
+    for form in row[1:end]
+}
+BASE["has"] = "have"
+PAST = {row[2] for row in VERBS + TRANSITIVE} | {row[1] for row in MOVES} | {"was", "were"}
+
+
+CONNECTIVES = {"and": "et", "but": "mais", "because": "parce que"}
+
+
+def combinations(english):
+    """A verb or an adjective, and a noun, of one clause: i saw her old dog: see dog, old dog."""
+    found = set()
+    for clause in re.split("|".join(f" {word} " for word in CONNECTIVES), english):
+        words = [BASE.get(word, word) for word in clause.split()]
+        found |= set(product(set(PARTNERS) & set(words), set(THINGS) & set(words)))
+    return found
+
+
+def unseen(english):
+    """The combinations that are kept out of train, val and test: a fixed one in four."""
+    return {
+        (partner, thing)
+        for partner, thing in combinations(english)
+        if (PARTNERS.index(partner) + THINGS.index(thing)) % 4 == 0
+    }
+
+
+REASONS = {  # he's happy because she won
+    "happy": ("win", "sing", "dance", "come", "stay", "find", "buy"),
+    "sad": ("lose", "leave", "fall", "sell"),
+}
+SAME = {"tom": "he", "mary": "she", "we": "i"}  # "tom" and "he" may be one person
+
+
+def parts(english):
+    """What make_sense compares: subject, verbs, last word, is it past?, is it negated?"""
+    *words, last, _ = english.split()  # the last token is the full stop
+    subject = words[0].split("'")[0]
+    return (
+        SAME.get(subject, subject),
+        [BASE.get(word, word) for word in words if word in BASE or word in BASE.values()],
+        BASE.get(last, last),
+        "didn't" in words or not PAST.isdisjoint([*words, last]),
+        "not" in words or "n't " in english,
+    )
+
+
+def make_sense(one, connective, two):
+    """Do two English statements, about different persons, go together?
+
+    With "and", both say yes and differ in the last word (i see tom and he sees mary); with "but",
+    one denies what the other says (i run but you don't run); with "because", the second is a
+    reason to be happy or sad.
+    """
+    subject, verbs, last, past, no = parts(one)
+    subject_2, verbs_2, last_2, past_2, no_2 = parts(two)
+    if subject == subject_2:
+        return False
+    if connective == "because":
+        verb = [*verbs_2, last_2][0]
+        return verb in REASONS.get(last, ()) and not (past or no or no_2)
+    if verbs != verbs_2 or past != past_2:
+        return False
+    if connective == "and":
+        return last != last_2 and not (no or no_2)
+    return (last == last_2 or verbs != []) and no != no_2
+
+
+def joined(rng, connective, statements, steps):
+    """A sentence of two clauses: he ran and she sang.
+
+    Args:
+        statements: for each construction, its statements; both sides of "and" and "but" are of
+            the same one.
+        steps: the lengths, in tokens with <eos>, that each side may have.
+    """
+    weights = {c: size for c, size in CONSTRUCTIONS if c in statements}
+    while True:
+        [first] = [second] = rng.choices(list(weights), list(weights.values()))
+        if connective == "because":
+            first, second = being, rng.choice([acting, moving, objects])
+        one, two = rng.choice(statements[first]), rng.choice(statements[second])
+        pair = (
+            f"{one[0][:-2]} {connective} {two[0]}",
+            french(one[1][:-2], CONNECTIVES[connective], two[1]),
+        )
+        fits = all(len(side.split()) + 1 in steps for side in pair)
+        if fits and make_sense(one[0], connective, two[0]):
+            return pair
+
+
+def within_one_word(sentences, training):
+    """How many of the sentences are in training if one may insert, delete or replace a word."""
+
+    def with_a_gap(sentence):
+        words = sentence.split()
+        return {
+            " ".join([*words[:i], "*", *words[j:]])
+            for i in range(len(words) + 1)
+            for j in (i, i + 1)  # a gap between two words, and in the place of one
+        }
+
+    known = set().union(*map(with_a_gap, training))
+    return sum(not known.isdisjoint(with_a_gap(sentence)) for sentence in sentences)
 
 
 def typeset(sentence, space):
@@ -492,18 +612,31 @@ def typeset(sentence, space):
 
 
 def corpus(seed=0):
-    """The three splits; a sentence of one side is in one split only.
+    """The four splits; a sentence of one side is in one split only.
 
     Returns:
-        A dict: split -> list of (english, french), tokenised. Each word of the held-out splits
-        stands at least twice in train.
+        A dict: split -> list of (english, french), tokenised; in "compositional" a third entry
+        tells the kind, "pair" or "long". Each word of the held-out splits stands at least twice
+        in train.
     """
     rng = random.Random(seed)
+    grammar = {
+        construction: sorted(set(construction())) for construction, _ in CONSTRUCTIONS
+    }
+    known = {
+        construction: [pair for pair in pairs if not unseen(pair[0])]
+        for construction, pairs in grammar.items()
+    }
+    statements = {
+        construction: [pair for pair in pairs if pair[1].endswith(".")]
+        for construction, pairs in known.items()
+        if construction is not phrases
+    }
     pool = {}
     for construction, size in CONSTRUCTIONS:
-        pairs = sorted(set(construction()))
-        for english, translation in rng.sample(pairs, min(size, len(pairs))):
-            pool.setdefault(english, translation)
+        pool.update(rng.sample(known[construction], min(size, len(known[construction]))))
+    for connective in CONNECTIVES:
+        pool.update(joined(rng, connective, statements, SHORT) for _ in range(JOINED // 3))
     pairs = [pair for pair in pool.items() if pair not in S1_SENTENCES]
     rng.shuffle(pairs)
     pairs = pairs[: sum(SPLITS.values()) - len(S1_SENTENCES)]
@@ -520,14 +653,55 @@ def corpus(seed=0):
         else:
             splits["train"].append(pair)
     splits["train"] = S1_SENTENCES + splits["train"]
+    splits["compositional"] = compositional(rng, grammar, statements, splits)
     return splits
 
 
+def compositional(rng, grammar, statements, splits):
+    """Sentences that put known words together in a new way: (english, french, kind).
+
+    A sentence of the kind "pair" has one combination that training does not show, and each such
+    combination comes twice at the most; one of the kind "long" has none. The connectives of the
+    long sentences take turns.
+    """
+    words = Counter(w for pair in splits["train"] for side in pair for w in side.split())
+    shown = {c for english, _ in splits["train"] for c in combinations(english)}
+    taken = {side for pairs in splits.values() for pair in pairs for side in pair}
+    chosen = []
+
+    def add(pair, kind):
+        """Take the pair, if it is new in the way of its kind and in no other."""
+        is_new = (
+            taken.isdisjoint(pair)
+            and len(combinations(pair[0]) - shown) == (1 if kind == "pair" else 0)
+            and all(words[word] > 1 for side in pair for word in side.split())
+        )
+        if is_new:
+            taken.update(pair)
+            chosen.append((*pair, kind))
+        return is_new
+
+    candidates = [pair for pair in grammar[objects] + grammar[phrases] if unseen(pair[0])]
+    rng.shuffle(candidates)
+    count = Counter()
+    for pair in candidates:
+        combination, *more = unseen(pair[0])
+        if len(chosen) < COMPOSITIONAL["pair"] and not more and count[combination] < 2:
+            count[combination] += add(pair, "pair")
+    for connective in islice(cycle(CONNECTIVES), COMPOSITIONAL["long"]):
+        while not add(joined(rng, connective, statements, LONG), "long"):
+            pass
+    return chosen
+
+
 def files():
-    """The text of each split's file: english<TAB>french lines."""
+    """The text of each split's file: english<TAB>french lines, some with <TAB>kind."""
     nnbsp = "\u202f"  # French sets a narrow no-break space before ! and ?
     return {
-        split: "".join(f"{typeset(e, '')}\t{typeset(f, nnbsp)}\n" for e, f in pairs)
+        split: "".join(
+            "\t".join([typeset(english, ""), typeset(translation, nnbsp), *kind]) + "\n"
+            for english, translation, *kind in pairs
+        )
         for split, pairs in corpus().items()
     }
 
