@@ -44,11 +44,11 @@ def make_net(src_vocab, tgt_vocab, num_layers=2):
     return EncoderDecoder(encoder, decoder)
 
 
-def held_out_bleu(net, vocabs, split):
-    """sacreBLEU on a held-out split of eng-fra-mini, on the tokens of the book."""
-    pairs = read_pairs(split=split)
+def held_out_bleu(net, vocabs, pairs):
+    """sacreBLEU on held-out pairs of eng-fra-mini, on the tokens of the book."""
     device = next(net.parameters()).device
-    predictions = [predict_seq2seq(net, e, *vocabs, NUM_STEPS, device)[0] for e, _ in pairs]
+    num_steps = 2 * NUM_STEPS  # more than the longest sentence has; padding changes nothing
+    predictions = [predict_seq2seq(net, e, *vocabs, num_steps, device)[0] for e, _ in pairs]
     references = [normalise(french) for _, french in pairs]
     metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", force=True)
     return metric.corpus_score(predictions, [references]).score, str(metric.get_signature())
@@ -93,7 +93,17 @@ def run(
     scores["tokens_per_sec"] = history.tokens_per_sec.median()
     scores["s1_bleu"], scores["s1_translations"] = s1_bleu(net, vocabs)
     if name == "eng-fra-mini":
-        scores["bleu"], scores["signature"] = held_out_bleu(net, vocabs, split)
+        scores["bleu"], scores["signature"] = held_out_bleu(
+            net, vocabs, read_pairs(split=split)
+        )
+        if split == "test":
+            new = read_pairs(split="compositional")
+            long = [
+                pair for pair in new if len(normalise(pair[0]).split()) >= NUM_STEPS - 1
+            ]
+            pairs = [pair for pair in new if pair not in long]
+            scores["bleu_pair"], _ = held_out_bleu(net, vocabs, pairs)
+            scores["bleu_long"], _ = held_out_bleu(net, vocabs, long)
     return scores
 
 

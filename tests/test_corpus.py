@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from d2lmini import normalise, read_pairs
+from d2lmini.data import within_one_word
 from d2lmini.data.registry import EMBEDDED
 
 ROOT = Path(__file__).parents[1]
@@ -156,11 +157,11 @@ def test_nobody_says(everything, english):
     assert english not in everything
 
 
-def test_within_one_word(grammar):
+def test_within_one_word():
     training = ["he is calm .", "she ran ."]
     near = ["he is calm .", "he is very calm .", "he calm .", "he was calm .", "ran ."]
     far = ["he was very calm .", "is he calm .", "he ran away .", "."]
-    assert grammar["within_one_word"](near + far, training) == len(near)
+    assert within_one_word(near + far, training) == len(near)
 
 
 def combinations(grammar, english):
@@ -222,4 +223,4 @@ def test_few_compositional_sentences_are_a_word_from_training(grammar, compositi
     for kind, at_most in (("pair", 10), ("long", 0)):
         sentences = [english for english, _ in compositional[kind]]
         assert len(sentences) == 100
-        assert grammar["within_one_word"](sentences, training) <= at_most
+        assert within_one_word(sentences, training) <= at_most

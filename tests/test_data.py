@@ -118,7 +118,8 @@ def test_wrong_arguments():
     with pytest.raises(ValueError, match=r"num_examples \(0\) must be at least 1"):
         read_pairs(num_examples=0)
     with pytest.raises(
-        ValueError, match=r"split \('dev'\) must be one of \['test', 'train', 'val'\]"
+        ValueError,
+        match=r"split \('dev'\) must be one of \['compositional', 'test', 'train', 'val'\]",
     ):
         read_pairs(split="dev")
     for name in ("eng-ger", "", "."):

@@ -586,21 +586,6 @@ def joined(rng, connective, statements, steps):
             return pair
 
 
-def within_one_word(sentences, training):
-    """How many of the sentences are in training if one may insert, delete or replace a word."""
-
-    def with_a_gap(sentence):
-        words = sentence.split()
-        return {
-            " ".join([*words[:i], "*", *words[j:]])
-            for i in range(len(words) + 1)
-            for j in (i, i + 1)  # a gap between two words, and in the place of one
-        }
-
-    known = set().union(*map(with_a_gap, training))
-    return sum(not known.isdisjoint(with_a_gap(sentence)) for sentence in sentences)
-
-
 def typeset(sentence, space):
     """A tokenised sentence as it is printed: a capital, and punctuation in its place."""
     capital = ("tom", "mary", "marie", "jerry", "paris", "i", "i'm")

@@ -17,7 +17,8 @@ def read_pairs(
 
     Args:
         name: "eng-fra-mini", "fra-eng", or the path of a file of english<TAB>french lines.
-        split: "train"; "eng-fra-mini" also has "val" and "test".
+        split: "train"; "eng-fra-mini" also has "val", "test" and "compositional", of which the
+            last holds sentences that put known words together in a new way.
         num_examples: how many pairs at the most; None = all.
     Returns:
         A list of (english, french) strings. Blank lines are skipped, columns after the second
