@@ -109,8 +109,10 @@ def evaluate(net, batches, loss, device) -> float:
     check_evaluation(net, batches, loss, device)
     was_training = net.training
     net.to(device).eval()
-    steps = [loss(net, [array.to(device) for array in batch]) for batch in batches]
-    net.train(was_training)
+    try:
+        steps = [loss(net, [array.to(device) for array in batch]) for batch in batches]
+    finally:  # also when somebody stops it
+        net.train(was_training)
     return weighted_mean(*on_cpu(steps))
 
 
