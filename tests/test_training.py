@@ -352,6 +352,16 @@ def test_the_validation_loss_is_that_of_evaluate():
     assert net.training  # as before
 
 
+def test_an_interrupted_evaluation_leaves_the_net_in_training_mode():
+    def stopped(net, batch):
+        raise KeyboardInterrupt
+
+    net = perceptron()
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(net, squares(), stopped, CPU)
+    assert net.training
+
+
 def test_the_best_epoch_can_be_kept():
     """Validation on other data, of which the first epochs know more than the last."""
     x = torch.rand(40, 1)
