@@ -68,8 +68,10 @@ def browser():
         if path
         else [{"channel": "chrome"}, {"channel": "msedge"}]
     )
+    # No name is found but this machine's: the network is cut by the browser itself.
     flags = ["--no-sandbox", "--disable-quic", "--disable-background-networking",
-             "--disable-component-update"]  # fmt: skip
+             "--disable-component-update",
+             "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]  # fmt: skip
     with sync_playwright() as playwright:
         for place in places:
             try:
