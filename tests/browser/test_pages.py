@@ -20,16 +20,21 @@ CONTROLS = "input, select, button, [tabindex='0']"
 USABLE = """e => !e.disabled && e.checkVisibility() && e.getAttribute("aria-pressed") !== "true\""""
 
 
-# Thousands of words of code share a dozen colours; one word of each is enough to look at.
+# Thousands of words of code share a dozen colours; of each the longest word is enough to look
+# at. (A word of one letter axe takes for a symbol, and leaves it out.)
 HIDE_THE_LIKES = """() => {
-    const seen = new Set();
-    for (const word of document.querySelectorAll(".highlight span")) {
+    const longest = new Map();
+    const words = [...document.querySelectorAll(".highlight span")];
+    for (const word of words) {
         const { color, fontSize, fontWeight } = getComputedStyle(word);
         const { backgroundColor } = getComputedStyle(word.closest(".highlight"));
         const look = [color, fontSize, fontWeight, backgroundColor].join();
-        word.style.visibility = seen.has(look) ? "hidden" : "visible";
-        seen.add(look);
+        if (!(longest.get(look)?.textContent.length >= word.textContent.length)) {
+            longest.set(look, word);
+        }
     }
+    const shown = new Set(longest.values());
+    for (const word of words) word.style.visibility = shown.has(word) ? "visible" : "hidden";
 }"""
 
 
