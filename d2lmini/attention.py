@@ -83,7 +83,7 @@ class MultiHeadAttention(nn.Module):
         Q = self.split_heads(self.W_q(queries))
         dropout = self.dropout if self.training else 0.0
         output, _ = scaled_dot_product_attention(Q, K, V, mask, dropout)
-        self.last_pass = Q.detach(), K.detach(), mask  # small, where the weights are large
+        self.last_pass = Q.detach(), K.detach(), mask  # enough for attention_weights
         output = output.transpose(1, 2).flatten(2)  # (batch, queries, num_hiddens)
         return self.W_o(output)
 
