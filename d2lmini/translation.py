@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from d2lmini.arguments import check_count
+from d2lmini.arguments import check_count, check_kind
 from d2lmini.data import encode, normalise
 from d2lmini.data.arguments import (
     check_as_many,
@@ -105,7 +105,7 @@ def bleu(pred_seq: str, label_seq: str, k: int) -> float:
     Source: Papineni et al. 2002, with the weights of source chapter S1; chapter 8.
     """
     check_words("label_seq", label_seq)
-    check_words("pred_seq", pred_seq, least=0)
+    check_kind("pred_seq", pred_seq, str, "a string")
     check_count("k", k)
     pred, label = pred_seq.split(), label_seq.split()
     if not pred:

@@ -23,10 +23,10 @@ def check_strings(name: str, strings) -> None:
             raise TypeError(f"{name} must hold strings, got {got}")
 
 
-def check_words(name: str, text, least: int = 1) -> None:
-    """A string of at least so many words."""
+def check_words(name: str, text) -> None:
+    """A string of at least one word."""
     check_kind(name, text, str, "a string")
-    if len(text.split()) < least:
+    if not text.split():
         raise ValueError(f"{name} ({text!r}) must contain at least one word")
 
 
