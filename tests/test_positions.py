@@ -11,8 +11,8 @@ BOTH = [PositionalEncoding, LearnedPositionalEncoding]
 
 
 def test_table_by_hand():
-    table = sinusoidal_table(3, 4)
-    for i in range(3):
+    table = sinusoidal_table(101, 4)
+    for i in (0, 1, 2, 100):  # far out, a base a little off tells
         slow = i / 10000**0.5
         expected = [math.sin(i), math.cos(i), math.sin(slow), math.cos(slow)]
         assert table[i].tolist() == pytest.approx(expected, abs=1e-6)
@@ -31,6 +31,12 @@ def test_start_continues_a_sequence(Encoding):
     X = torch.randn(2, 5, 4)
     both = torch.cat([encoding(X[:, :3]), encoding(X[:, 3:], start=3)], dim=1)
     assert torch.equal(both, encoding(X))
+
+
+@pytest.mark.parametrize("Encoding", BOTH)
+def test_positions_are_added(Encoding):
+    encoding, X = Encoding(4, 0.0, max_len=9), torch.randn(2, 3, 4)
+    assert torch.equal(encoding(X, start=2), X + encoding.P[2:5])
 
 
 @pytest.mark.parametrize("Encoding", BOTH)
