@@ -1,6 +1,6 @@
 """The runs over seeds that chapter 8 quotes: python benchmarks/record.py [NAME ...].
 
-Each writes one file of results/. On two cores all of them take about half an hour.
+Each writes one file of results/. On one core all of them take about an hour.
 """
 
 import sys
