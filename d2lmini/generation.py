@@ -76,8 +76,7 @@ def beam_search(net, src, src_valid_lens, bos, eos, num_steps, beam_size):
         if not growing or len(ended) >= beam_size:
             break
     ended.sort(key=log_prob_per_token, reverse=True)
-    growing.sort(key=log_prob_per_token, reverse=True)
-    return (ended + growing)[:beam_size]
+    return (ended + growing)[:beam_size]  # growing: of one length, so in order
 
 
 def log_prob_per_token(hypothesis: Hypothesis) -> float:
