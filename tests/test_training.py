@@ -344,6 +344,15 @@ def test_any_data_and_any_loss():
     assert history.loss.iloc[-1] < 0.01 < history.loss.iloc[0]
 
 
+def test_what_is_counted_is_reported_per_second(monkeypatch):
+    monkeypatch.setattr("time.perf_counter", itertools.count(10.0, step=4.0).__next__)
+    net = perceptron()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(0))
+    _, per_second = train_epoch(net, squares(), squared_error, optimizer, schedule, CPU)
+    assert per_second == 40 / 4
+
+
 def test_the_validation_loss_is_that_of_evaluate():
     net = nn.Sequential(perceptron(), nn.Dropout(0.5))
     val = squares(7, seed=1)
