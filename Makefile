@@ -28,15 +28,16 @@ unit: $(VENV)/installed
 
 # --nbval-lax: notebooks carry no stored outputs, so a cell passes if it runs.
 notebooks: $(VENV)/installed
-	$(BIN)/pytest --nbval-lax --nbval-cell-timeout=300 -n 2 --dist loadscope book
+	rm -rf _build/checked
+	PYTHONPATH=tools $(BIN)/pytest -p keep_outputs --keep-outputs _build/checked/_build \
+		--nbval-lax --nbval-cell-timeout=300 -n 2 --dist loadscope book
 
-# The built pages: first as files, then in a browser.
-pages: $(VENV)/installed
-	built=$$(mktemp -d) && $(BIN)/python tools/run_notebooks.py "$$built/_build" \
-		&& $(BIN)/jupyter-book build -W -n --keep-going --path-output "$$built" . \
-		&& $(BIN)/python tests/check_built_book.py "$$built/_build/html" \
-		&& $(BIN)/pytest tests/browser -n 2 --durations 12 --built "$$built/_build/html" \
-			--screenshots _build/screenshots && rm -rf "$$built"
+# The built pages, from the notebooks as they ran: first as files, then in a browser.
+pages: notebooks
+	$(BIN)/jupyter-book build -W -n --keep-going --path-output _build/checked .
+	$(BIN)/python tests/check_built_book.py _build/checked/_build/html
+	$(BIN)/pytest tests/browser -n 2 --durations 12 --built _build/checked/_build/html \
+		--screenshots _build/screenshots
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/run.py
