@@ -2,16 +2,23 @@
 
     PYTHONPATH=tools pytest -p keep_outputs --keep-outputs BUILD --nbval-lax book
 
-A notebook of which every cell has passed goes, with its outputs and the state of its figures,
-into the cache of the build folder BUILD, where Jupyter Book looks for it.
+A notebook is run as the build reads it, solutions included. When every cell has passed, it goes,
+with its outputs and the state of its figures, into the cache of the build folder BUILD, where
+Jupyter Book looks for it.
 """
 
 from pathlib import Path
+from types import SimpleNamespace
 
+import nbval.plugin
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from nbclient import NotebookClient
 from nbval.plugin import IPyNbCell
+from portable import expanded
+
+# nbval has no setting for how a notebook is read.
+nbval.plugin.nbformat = SimpleNamespace(read=lambda path, as_version: expanded(path))
 
 
 def pytest_addoption(parser):

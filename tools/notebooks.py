@@ -14,7 +14,7 @@ KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-KEPT = ("tags", "mystnb")  # cell metadata that the build reads
+KEPT = ("tags", "mystnb", "jupyter")  # cell metadata that the build or an editor reads
 
 
 def canonical(text):

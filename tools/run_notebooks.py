@@ -11,28 +11,34 @@ from pathlib import Path
 
 import yaml
 from jupyter_cache import get_cache
-from jupyter_cache.executors import load_executor
+from jupyter_cache.base import CacheBundleIn
+from jupyter_cache.executors.utils import single_nb_execution
+from portable import expanded
 
 ROOT = Path(__file__).parents[1]
 
 
-def run(notebook, folder, timeout):
-    """Run one notebook, unless the cache in folder has it."""
-    executor = load_executor("local-serial", get_cache(folder))
-    executor.run_and_cache(filter_uris=[notebook], timeout=timeout)
+def run(path, folder, timeout):
+    """Run one notebook with its solutions, unless the cache in folder has it."""
+    cache, notebook = get_cache(folder), expanded(path)
+    try:
+        cache.match_cache_notebook(notebook)
+    except KeyError:
+        ran = single_nb_execution(notebook, path.parent, timeout, allow_errors=False)
+        if ran.err is None:
+            bundle = CacheBundleIn(notebook, str(path))
+            cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
 
 
 def main(build):
     """Fill the cache of a build folder with what is not in it yet."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-    folder = build / ".jupyter_cache"
-    notebooks = [str(path) for path in sorted((ROOT / "book").glob("*.ipynb"))]
-    for notebook in notebooks:
-        get_cache(folder).add_nb_to_project(notebook)
-    run_one = functools.partial(run, folder=folder, timeout=config["execute"]["timeout"])
+    settings = {"folder": build / ".jupyter_cache", "timeout": config["execute"]["timeout"]}
+    get_cache(settings["folder"]).list_cache_records()  # makes its database, once
     # jupyter-cache's own "local-parallel" hands out two at a time: a core would wait at the end.
     with Pool() as pool:
-        pool.map(run_one, notebooks, chunksize=1)
+        notebooks = sorted((ROOT / "book").glob("*.ipynb"))
+        pool.map(functools.partial(run, **settings), notebooks, chunksize=1)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,43 @@
+"""The list of book/bibliography.md from book/references.bib; `python tools/bibliography.py`.
+
+The build puts {bibliography} in its place. Who opens the file elsewhere reads this one, and the
+links of the notebooks lead to its entries.
+"""
+
+import re
+from pathlib import Path
+
+from pybtex.database import parse_file
+from pybtex.plugin import find_plugin
+from pybtex.richtext import Text
+
+BOOK = Path(__file__).parents[1] / "book"
+
+
+def entries():
+    """The sources of the book by their keys, in the order of the file."""
+    return parse_file(str(BOOK / "references.bib")).entries
+
+
+def short_name(entry):
+    """What a notebook calls a source: Vaswani et al. 2017."""
+    people = [" ".join(p.prelast_names + p.last_names) for p in entry.persons["author"]]
+    people = [str(Text.from_latex(name)) for name in people]
+    named = " and ".join(people) if len(people) < 3 else f"{people[0]} et al."
+    return f"{named} {entry.fields['year']}"
+
+
+def page():
+    """The text of bibliography.md."""
+    style = find_plugin("pybtex.style.formatting", "plain")()
+    backend = find_plugin("pybtex.backends", "markdown")()
+    lines = []
+    for entry in style.format_entries(entries().values()):
+        text = re.sub(r"\s+", " ", entry.text.render(backend))
+        text = re.sub(r"\\([.-])", r"\1", text)  # which mean nothing within a line
+        lines.append(f'- <a id="{entry.key}"></a>{text}\n')
+    return "# Bibliography\n\n" + "".join(lines)
+
+
+if __name__ == "__main__":
+    (BOOK / "bibliography.md").write_text(page(), encoding="utf-8", newline="\n")
