@@ -176,6 +176,15 @@ def test_dropout_reaches_every_part():
     assert {m.dropout for m in net.modules() if isinstance(m, MultiHeadAttention)} == {0.3}
 
 
+def test_dropout_is_on_the_branches_and_not_on_the_shortcuts():
+    """With all of it dropped, a block is the norms of its input, one after the other."""
+    X, memory = torch.randn(2, 3, 8), torch.randn(2, 4, 8)
+    encoder, decoder = EncoderBlock(8, 16, 2, 1.0), DecoderBlock(8, 16, 2, 1.0)
+    norm = encoder.addnorm1.norm
+    torch.testing.assert_close(encoder(X), norm(norm(X)), **CLOSE)
+    torch.testing.assert_close(decoder(X, memory)[0], norm(norm(norm(X))), **CLOSE)
+
+
 @given(st.integers(0, 2**31))
 def test_arguments_are_not_changed(seed):
     torch.manual_seed(seed)
