@@ -1,47 +1,65 @@
-"""The same figures in JupyterLab, with a kernel: shown, operated, and Python is told."""
+"""The notebooks in JupyterLab, with a kernel: what is seen, run, operated and answered there."""
 
+import json
 import os
+import re
+import shutil
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 
 import nbformat
 import pytest
+from playwright.sync_api import expect
 
+BOOK = Path(__file__).parents[2] / "book"
+NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
 CELLS = [
     "from d2lmini import widgets\nfigure = widgets.explore_masks()\nfigure",
     "print('python has', figure.state['causal'], figure.state['valid_lens'])",
     "figure.state = {**figure.state, 'sentences': ['from the kernel', 'b']}",
 ]
+# What a reader would see of directives, roles, labels, and formulas that were not set.
+RAW = re.compile(
+    r"```|:::|\{[\w:-]+\}`|^:\w+:|\)=$|\$|\\\w+\{|</?details|</?summary|<a id", re.M
+)
 
 
-@pytest.fixture
-def lab(tmp_path):
-    """The address of a JupyterLab that serves a notebook with one figure."""
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """The address of a JupyterLab that serves the book's notebooks, and one with one figure."""
+    folder = tmp_path_factory.mktemp("lab")
+    for path in [*NOTEBOOKS, *BOOK.glob("*.md")]:
+        shutil.copy(path, folder)
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in CELLS])
     notebook.metadata.kernelspec = {
         "name": "python3",
         "display_name": "Python 3",
         "language": "python",
     }
-    nbformat.write(notebook, tmp_path / "figure.ipynb")
+    nbformat.write(notebook, folder / "figure.ipynb")
+    settings = folder / "config" / "lab" / "user-settings" / "@jupyterlab"
+    tracker = settings / "notebook-extension" / "tracker.jupyterlab-settings"
+    tracker.parent.mkdir(parents=True)
+    # All cells are in the page, also those out of sight.
+    tracker.write_text(json.dumps({"windowingMode": "none"}))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    settings = {
-        name: str(tmp_path / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR")
+    own = {
+        "JUPYTER_CONFIG_DIR": str(folder / "config"),
+        "JUPYTER_DATA_DIR": str(folder / "data"),
     }
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}",
                "--ServerApp.port_retries=0", "--IdentityProvider.token=",
-               f"--ServerApp.root_dir={tmp_path}", "--LabApp.news_url=None"]  # fmt: skip
+               f"--ServerApp.root_dir={folder}", "--LabApp.news_url=None"]  # fmt: skip
     address = f"http://127.0.0.1:{port}"
-    log = tmp_path / "log"
+    log = folder / "log"
     with log.open("w") as out:
-        server = subprocess.Popen(
-            command, env=os.environ | settings, stdout=out, stderr=out
-        )
+        server = subprocess.Popen(command, env=os.environ | own, stdout=out, stderr=out)
     try:
         for _ in range(120):
             try:
@@ -57,11 +75,126 @@ def lab(tmp_path):
         server.wait(20)
 
 
-def test_a_figure_lives_in_jupyterlab(browser, lab):
-    page = browser.new_page(viewport={"width": 1300, "height": 1000})
-    page.goto(f"{lab}/lab/tree/figure.ipynb?reset", wait_until="load")
-    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=90_000)
-    page.get_by_text("| Idle").wait_for(timeout=90_000)  # before that a cell is not run
+@pytest.fixture(scope="module")
+def context(browser):
+    """One for all notebooks: it keeps JupyterLab's own 20 MB of scripts."""
+    context = browser.new_context(viewport={"width": 1300, "height": 1000})
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def opened(context, lab):
+    """opened(name) is a page with a notebook in JupyterLab, its Markdown rendered."""
+    pages = []
+
+    def open_notebook(name):
+        page = context.new_page()
+        pages.append(page)
+        page.goto(f"{lab}/lab/tree/{name}?reset", wait_until="load")
+        page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=90_000)
+        cells = nbformat.read(BOOK / name, 4).cells if (BOOK / name).exists() else []
+        rendered = page.locator(".jp-Notebook .jp-MarkdownOutput")
+        texts = sum(cell.cell_type == "markdown" for cell in cells)
+        expect(rendered).to_have_count(texts, timeout=90_000)
+        return page
+
+    yield open_notebook
+    for page in pages:
+        page.close()
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_reads_right(opened, path):
+    page = opened(path.name)
+    texts = page.locator(".jp-Notebook .jp-MarkdownOutput")
+    page.wait_for_function(  # formulas are set when a cell has been shown
+        "() => !document.querySelector('.jp-Notebook').innerText.includes('$')"
+    )
+    for text in texts.all_inner_texts():
+        assert not RAW.search(text), text
+    cells = nbformat.read(path, as_version=4).cells
+    source = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    # Closed until opened, all of them; and what they hold is there then.
+    closed = page.locator(".jp-Notebook details")
+    assert closed.count() == source.count("<details>")
+    assert page.locator(".jp-Notebook details[open]").count() == 0
+    for i, code in enumerate(page.locator(".jp-Notebook details pre").all()):
+        assert not code.is_visible(), i
+    if closed.count():
+        closed.first.locator("summary").click()
+        assert closed.first.locator("p, pre").first.is_visible()
+    assert page.locator(".jp-Notebook h3", has_text="Exercise").count() == source.count(
+        "### Exercise"
+    )
+    hidden = sum(c.metadata.get("jupyter", {}).get("source_hidden", False) for c in cells)
+    assert page.locator(".jp-Notebook .jp-InputArea-editor:visible").count() == (
+        sum(cell.cell_type == "code" for cell in cells) - hidden
+    )
+    assert page.locator(".jp-Notebook mjx-merror").count() == 0
+
+
+def ready(page):
+    """Wait for the kernel: before that no cell is run."""
+    page.get_by_text("| Idle").wait_for(timeout=90_000)
+
+
+def run_cell(page, cell, source):
+    """Replace the source of a cell, run it, and say what it gives."""
+    prompt = cell.locator(".jp-InputPrompt").first
+    number = int(prompt.inner_text().strip("[]: "))
+    cell.locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(source)
+    page.keyboard.press("Control+Enter")
+    expect(prompt).to_have_text(re.compile(rf"\[(?!{number}\])\d+\]"), timeout=60_000)
+    return cell.locator(".jp-OutputArea").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "exercise", "control", "answers"),
+    [
+        (
+            "02-masks.ipynb",
+            "masks-2",
+            ("checkbox", "Causal mask"),
+            ["tokens == pad", "(tokens != pad)[:, None, None]"],
+        ),
+        (
+            "07-transformer.ipynb",
+            "transformer-4",
+            ("button", "Next block"),
+            ["8 * d * d + 2 * d * f", "8 * d * d + 2 * d * f + f + d + 6 * d"],
+        ),
+    ],
+)
+def test_run_all_then_a_figure_and_an_exercise(opened, name, exercise, control, answers):
+    page = opened(name)
+    ready(page)
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    code = [c.source for c in nbformat.read(BOOK / name, 4).cells if c.cell_type == "code"]
+    ran = page.locator(".jp-CodeCell .jp-InputPrompt", has_text=re.compile(r"\[\d+\]"))
+    expect(ran).to_have_count(len(code), timeout=180_000)
+    assert page.locator('.jp-OutputArea-output[data-mime-type$="error"]').count() == 0
+
+    figure = page.locator(".d2lmini-figure")
+    expect(figure).to_have_count(sum("widgets.explore" in source for source in code))
+    assert page.locator(".d2lmini-still").count() == 0  # it is for pages without scripts
+    before = figure.inner_html()
+    figure.get_by_role(control[0], name=control[1]).click()
+    assert figure.inner_html() != before
+
+    cell = page.locator(".jp-CodeCell", has_text=f'check.exercise("{exercise}"')
+    (source,) = (c for c in code if f'check.exercise("{exercise}"' in c)
+    for answer, verdict in zip(answers, ("wrong", "right"), strict=True):
+        filled = source.replace("raise NotImplementedError", f"return {answer}")
+        assert f"{exercise}: {verdict}" in run_cell(page, cell, filled)
+
+
+def test_a_figure_and_the_kernel_tell_each_other(opened):
+    page = opened("figure.ipynb")
+    ready(page)
     page.locator(".jp-Notebook .jp-CodeCell .cm-content").first.click()
     page.keyboard.press("Shift+Enter")
     figure = page.locator(".d2lmini-figure")
@@ -82,4 +215,3 @@ def test_a_figure_lives_in_jupyterlab(browser, lab):
     page.locator(".jp-Notebook .jp-CodeCell .cm-content").nth(2).click()
     page.keyboard.press("Shift+Enter")
     figure.get_by_text("kernel", exact=True).first.wait_for(timeout=60_000)
-    page.close()
