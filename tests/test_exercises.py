@@ -10,6 +10,7 @@ import nbformat
 import numpy as np
 import pytest
 import torch
+from portable import expanded  # of tools/
 from torch import nn
 
 from d2lmini import check
@@ -30,7 +31,7 @@ def in_notebooks():
     """Name -> (stub cell, its function's name, solution cell), from the chapters."""
     found = {}
     for path in sorted(BOOK.glob("[0-9]*.ipynb")):
-        cells = nbformat.read(path, as_version=4).cells
+        cells = expanded(path).cells
         for i, cell in enumerate(cells):
             match = STUB.search(cell.source)
             if cell.cell_type == "code" and match and "NotImplementedError" in cell.source:
@@ -81,7 +82,7 @@ def test_the_notebooks_and_the_package_have_the_same_exercises():
     assert set(NOTEBOOKS) == set(EXERCISES)
     for name, (_, _, _, path) in NOTEBOOKS.items():
         assert path.stem == CHAPTERS[name.rpartition("-")[0]].file
-        text = path.read_text(encoding="utf-8")
+        text = "\n".join(cell.source for cell in expanded(path).cells)
         assert f":label: {name}" in text and f"{{solution-start}} {name}" in text
 
 
