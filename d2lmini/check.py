@@ -2,7 +2,6 @@
 
 from d2lmini.checking.comparisons import incremental, matches, weights_explain_output
 from d2lmini.checking.gradients import every_parameter_trained, finite_gradients
-from d2lmini.checking.grading import exercise, hint, report
 from d2lmini.checking.properties import (
     as_block,
     batch_independent,
@@ -13,4 +12,5 @@ from d2lmini.checking.properties import (
     rows_sum_to_one,
     sees_what_it_may,
 )
+from d2lmini.checking.records import exercise, hint, report
 from d2lmini.checking.trying import TOLERANCE, Result

@@ -39,10 +39,13 @@ ALLOWED = {
                          "checking/properties", "checking/bugs"},
     "checking/grading": {"chapters", "checking/exercise", "checking/answers",
                          "checking/time_limit", "exercises"},
+    "checking/verdict": set(),
+    "checking/records": {"chapters", "checking/grading", "checking/verdict"},
     # Names under which chapters and users call what lies in a folder.
-    "check": {"checking/grading", "checking/properties", "checking/comparisons",
+    "check": {"checking/records", "checking/properties", "checking/comparisons",
               "checking/gradients", "checking/trying"},
     "bugs": {"checking/bugs"},
+    "course": {"checking/grading"},
     "plots": {"figures"},
     "widgets": {"figures"},
 }  # fmt: skip

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from d2lmini import check
-from d2lmini.checking import grading, time_limit
+from d2lmini.checking import grading, records, time_limit
 from d2lmini.checking.exercise import Exercise
 from d2lmini.checking.grading import RIGHT, WRONG, grade
 
@@ -57,7 +57,7 @@ def clocks(monkeypatch):
     clocks = Clocks()
     monkeypatch.setattr(time_limit, "_clocks", clocks)
     monkeypatch.setattr(time_limit, "PATIENCE", FOREVER)
-    monkeypatch.setattr(grading, "records", {})
+    monkeypatch.setattr(records, "records", {})
     return clocks
 
 
@@ -218,7 +218,7 @@ def test_an_answer_that_cannot_be_ended_is_given_up(clocks, monkeypatch):
 
 def test_an_interrupted_answer_ends_and_nothing_is_recorded():
     check.exercise("masks-3", lambda scores: scores)
-    before = vars(grading.records["masks-3"]).copy()
+    before = vars(records.records["masks-3"]).copy()
     ended = threading.Event()
 
     def endless(scores, mask):
@@ -228,7 +228,7 @@ def test_an_interrupted_answer_ends_and_nothing_is_recorded():
         check.exercise("masks-3", endless)
     assert not hasattr(error.value, "__notes__")
     assert ended.is_set()
-    assert vars(grading.records["masks-3"]) == before
+    assert vars(records.records["masks-3"]) == before
 
 
 def test_who_interrupts_an_answer_that_cannot_be_ended_is_told_so(monkeypatch):
@@ -263,7 +263,7 @@ def test_an_answer_that_grades_another_ends_with_it():
     with pytest.raises(KeyboardInterrupt):
         check.exercise("masks-3", outer)
     assert inner_ended.is_set() and outer_ended.is_set()
-    assert grading.records == {}
+    assert records.records == {}
 
 
 def test_an_answer_may_grade_another(capsys):
@@ -274,8 +274,8 @@ def test_an_answer_may_grade_another(capsys):
         return right(scores, mask)
 
     check.exercise("masks-3", outer)
-    assert grading.records["masks-1"].verdict == WRONG
-    assert grading.records["masks-3"].verdict == RIGHT
+    assert records.records["masks-1"].verdict == WRONG
+    assert records.records["masks-3"].verdict == RIGHT
 
 
 def test_the_reader_s_gradient_mode_stays_outside():

@@ -2,49 +2,106 @@
 
 import math
 import numbers
+import re
+import reprlib
 
 import numpy as np
 import torch
 from torch import nn
 
 
+class Short(reprlib.Repr):
+    """Cuts what is long or deep; small tensors as lists, others by their shape."""
+
+    def __init__(self):
+        super().__init__()
+        self.maxlist = self.maxtuple = self.maxdict = self.maxset = 12
+        self.maxlevel, self.maxstring, self.maxother, self.maxlong = 5, 80, 80, 40
+
+    def repr_instance(self, value, level):
+        if isinstance(value, nn.Module):
+            return f"{type(value).__name__}(...)"
+        if not isinstance(value, torch.Tensor):
+            return re.sub(r" at 0x\w+", "", super().repr_instance(value, level))
+        if value.numel() > 12 or value.is_meta or value.layout != torch.strided:
+            return f"tensor of shape {tuple(value.shape)}"
+        if value.is_floating_point():
+            value = value.detach().double().mul(1e4).round().div(1e4)
+        return str(value.tolist())
+
+
 def difference(got, due, tolerance):
     """What is wrong with got, in one line; empty if nothing."""
+    if problem := form_problem(got, due):
+        return problem
     if isinstance(due, torch.Tensor):
         return _tensor_difference(got, due, tolerance)
-    if isinstance(got, torch.Tensor | np.ndarray):  # where numbers are due
-        got = got.tolist()
+    got = _plain(got)
+    if isinstance(due, tuple | list):
+        for i, (g, d) in enumerate(zip(got, due, strict=True), 1):
+            if problem := difference(g, d, tolerance):
+                return f"Value {i} of {len(due)}: {problem}"
+        return ""
+    if isinstance(due, numbers.Real) and not isinstance(due, bool):
+        (got,) = got if isinstance(got, list) else (got,)
+        try:
+            same = math.isclose(got, due, rel_tol=tolerance, abs_tol=tolerance)
+        except OverflowError:  # a whole number too large for a float
+            same = False
+        same = same or (got != got and due != due)  # both NaN
+        return "" if same else "The number differs."
+    if isinstance(due, str):
+        got, due = got.strip().lower(), due.lower()
+    return "" if got == due else f"{short(got)} is not right."
+
+
+def form_problem(got, due):
+    """What is wrong with the type or the shape of got, whatever its numbers; empty if nothing."""
+    if isinstance(due, torch.Tensor):
+        return _tensor_form_problem(got, due)
+    got = _plain(got)
     if isinstance(due, tuple | list):
         if not isinstance(got, tuple | list) or len(got) != len(due):
             number = f"{len(due)} value{'s' * (len(due) != 1)} in a list"
             return f"Expected {number}, got {short(got)}."
-        for i, (g, d) in enumerate(zip(got, due, strict=True), 1):
-            if problem := difference(g, d, tolerance):
-                return f"Value {i} of {len(due)}: {problem}"
         return ""
     if isinstance(due, numbers.Real) and not isinstance(due, bool):
         if isinstance(got, list) and len(got) == 1:
             (got,) = got
         if not isinstance(got, numbers.Real) or isinstance(got, bool):
             return f"Expected a number, got {type(got).__name__} {short(got)}."
-        same = math.isclose(got, due, rel_tol=tolerance, abs_tol=tolerance)
-        return "" if same else "The number differs."
-    if type(got) is not type(due):
+    elif type(got) is not type(due):
         return f"Expected {type(due).__name__}, got {type(got).__name__} {short(got)}."
-    if isinstance(due, str):
-        got, due = got.strip().lower(), due.lower()
-    return "" if got == due else f"{short(got)} is not right."
+    return ""
 
 
-def _tensor_difference(got, due, tolerance):
-    """As difference, for a tensor."""
+def _plain(value):
+    """Numbers of PyTorch and NumPy as Python's own."""
+    if isinstance(value, torch.Tensor):
+        has_numbers = value.layout == torch.strided and not value.is_meta
+        return value.tolist() if has_numbers else value
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _tensor_form_problem(got, due):
+    """As form_problem, for a tensor."""
     if not isinstance(got, torch.Tensor):
         kind = "a numpy array" if isinstance(got, np.ndarray) else f"{type(got).__name__}"
         return f"Expected a torch.Tensor, got {kind}."
+    if got.layout != torch.strided:
+        return f"Expected an ordinary tensor, got one of layout {got.layout}."
+    if got.device != due.device:
+        rule = f"The arguments are on {due.device}: make new tensors on their device"
+        return f"Expected a tensor on {due.device}, got one on {got.device}. {rule}."
     if got.shape != due.shape:
         return f"Expected shape {tuple(due.shape)}, got {tuple(got.shape)}."
     if got.dtype != due.dtype:
         return f"Expected dtype {due.dtype}, got {got.dtype}."
+    return ""
+
+
+def _tensor_difference(got, due, tolerance):
+    """As difference, for a tensor of the right form."""
     if got.isnan().any() and not due.isnan().any():
         return f"{int(got.isnan().sum())} of {got.numel()} numbers are NaN."
     close = torch.isclose(got.double(), due.double(), tolerance, tolerance, equal_nan=True)
@@ -56,21 +113,12 @@ def _tensor_difference(got, due, tolerance):
 
 
 def short(value):
-    """A value in at most a few lines: large tensors by their shape."""
-    if isinstance(value, torch.Tensor):
-        if value.numel() > 12:
-            return f"tensor of shape {tuple(value.shape)}"
-        rounded = (
-            value.detach().double().mul(1e4).round().div(1e4)
-            if value.is_floating_point()
-            else value
-        )
-        return str(rounded.tolist())
-    if isinstance(value, tuple | list):
-        inside = ", ".join(short(v) for v in value)
-        return f"({inside})" if isinstance(value, tuple) else f"[{inside}]"
-    text = f"{type(value).__name__}(...)" if isinstance(value, nn.Module) else repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    """A value in at most a few lines."""
+    try:
+        text = Short().repr(value)
+    except ValueError:  # a whole number too long for Python to write
+        text = f"a {type(value).__name__} too long to show"
+    return text if len(text) <= 300 else text[:297] + "..."
 
 
 def unchanged(now, before):

@@ -1,49 +1,59 @@
-"""Exercises: answers are compared with a reference and, if wrong, with known mistakes.
+"""An answer is compared with a reference and, if it is wrong, with known mistakes."""
 
-Readers call this module through d2lmini.check.
-"""
-
+import contextlib
 import copy
 import difflib
 import importlib
-import importlib.metadata
 import inspect
-import json
+import io
+import linecache
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import torch
 
 from d2lmini.chapters import CHAPTERS
-from d2lmini.checking.answers import difference, short, unchanged
+from d2lmini.checking.answers import difference, form_problem, short, unchanged
 from d2lmini.checking.exercise import Exercise
 from d2lmini.checking.time_limit import Stop, TookTooLong, within_time
 
 CPU = torch.device("cpu")  # where cases lie, whatever device a reader has made the default
-RIGHT, WRONG, NOT_ATTEMPTED = "right", "wrong", "not attempted"
-
-
-@dataclass
-class Record:
-    """What a reader did about one exercise."""
-
-    verdict: str = NOT_ATTEMPTED
-    attempts: int = 0
-    hints_used: int = 0
-
-
-records: dict[str, Record] = {}
-under_way: set[str] = set()  # names of the exercises that are graded just now
+RIGHT, ALMOST, WRONG, NOT_ATTEMPTED = "right", "almost", "wrong", "not attempted"
+PRINTED = 20, 1000  # lines and characters of what an answer prints that are shown
 
 
 class WrongAnswer(Exception):
     """An answer is wrong; the text says how, to the reader."""
 
+    verdict = WRONG
+
+
+class NearlyRight(WrongAnswer):
+    """Most cases agree, or all of them, but not everything does."""
+
+    verdict = ALMOST
+
 
 class NotAttempted(Exception):
     """The answer is the stub of the notebook, which raises NotImplementedError."""
+
+
+class FirstPrinted(io.TextIOBase):
+    """Stands in for sys.stdout: keeps the beginning of what the first call prints."""
+
+    def __init__(self):
+        self.text, self.is_first = "", True
+
+    def write(self, text):
+        if self.is_first:
+            self.text = (self.text + text)[: PRINTED[1] + 1]
+        return len(text)
+
+    def shown(self):
+        """What was printed, as lines below a verdict; empty if nothing."""
+        lines = self.text[: PRINTED[1]].rstrip("\n").split("\n")
+        cut = len(lines) > PRINTED[0] or len(self.text) > PRINTED[1]
+        lines = lines[: PRINTED[0]] + ["..."] * cut
+        return "\n" + "\n".join(f"printed  {line}" for line in lines) if self.text else ""
 
 
 def all_exercises() -> dict[str, Exercise]:
@@ -72,145 +82,89 @@ def find(name: str) -> Exercise:
     return known[name]
 
 
-def exercise(name: str, answer: Callable) -> None:
-    """Say whether an answer is right, and if not, what is wrong with it.
-
-    Args:
-        name: of the exercise, such as "masks-2".
-        answer: the function that the exercise asks for.
-    Raises:
-        RuntimeError: the call stands inside the answer, which would be graded for ever.
-    Source: chapter 1.
-    """
-    try:
-        found = find(name)
-    except ValueError as error:
-        print(error)
-        return
-    if name in under_way:
-        rule = f'move check.exercise("{name}", ...) out of the function'
-        raise RuntimeError(f"the answer hands itself in; {rule}")
-    under_way.add(name)
-    try:
-        verdict, message = grade(found, answer)
-    finally:
-        under_way.discard(name)
-    record = records.setdefault(name, Record())
-    record.attempts += verdict != NOT_ATTEMPTED
-    record.verdict = verdict if verdict != NOT_ATTEMPTED else record.verdict
-    print(f"{name}: {verdict}. {message}")
-
-
-def hint(name: str) -> None:
-    """Print the next of an exercise's three hints.
-
-    Source: chapter 1.
-    """
-    try:
-        hints = find(name).hints
-    except ValueError as error:
-        print(error)
-        return
-    record = records.setdefault(name, Record())
-    if record.hints_used == len(hints):
-        print(
-            f"{name}: those were all {len(hints)} hints. The solution is in the fold below."
-        )
-        return
-    record.hints_used += 1
-    print(
-        f"{name}, hint {record.hints_used} of {len(hints)}: {hints[record.hints_used - 1]}"
-    )
-
-
-def report(path: str | Path) -> None:
-    """Write what was done about each exercise to a JSON file.
-
-    A file that is there already is brought up to date: results of exercises that were not
-    touched since this Python started are kept.
-
-    Args:
-        path: of the file, such as "answers.json".
-    Raises:
-        ValueError: the file is there and holds something else.
-    Source: chapter 1.
-    """
-    path = Path(path)
-    entries = {name: vars(Record()) for name in all_exercises()}
-    if path.exists():
-        try:
-            former = json.loads(path.read_text(encoding="utf-8"))["exercises"]
-            entries |= {key: vars(Record(**entry)) for key, entry in former.items()}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(
-                f"path ({path}) must be a new file or a former report"
-            ) from error
-    entries |= {name: vars(record) for name, record in records.items()}
-    version = importlib.metadata.version("d2lmini")
-    text = json.dumps({"version": version, "exercises": entries}, indent=1)
-    # Written elsewhere first: a crash halfway must not cost the former report.
-    target = path.resolve()  # what a link leads to
-    with TemporaryDirectory(prefix=".", dir=target.parent) as folder:
-        new = Path(folder) / target.name
-        new.write_text(text + "\n", encoding="utf-8")
-        new.replace(target)
-    solved = sum(entry["verdict"] == RIGHT for entry in entries.values())
-    print(f"{path}: {solved} of {len(entries)} exercises right")
-
-
 def grade(found: Exercise, answer: Callable) -> tuple[str, str]:
-    """Verdict and what to tell the reader."""
+    """Verdict and what to tell the reader: a sentence, and perhaps lines that show a case.
+
+    What the answer prints at its first call is shown with the verdict; nothing is printed.
+    """
     if not callable(answer):
         message = (
             f"The answer must be a function, got {type(answer).__name__} {short(answer)}."
         )
         return WRONG, message
+    printed = FirstPrinted()
 
     def judge(timed):
         with CPU:
-            _compare(found, timed)
+            _compare(found, timed, printed)
 
     try:
-        within_time(judge, answer)
+        with contextlib.redirect_stdout(printed):
+            within_time(judge, answer)
     except NotAttempted:
         return NOT_ATTEMPTED, "Replace the line that raises NotImplementedError."
-    except (WrongAnswer, TookTooLong) as error:
-        return WRONG, str(error)
+    except WrongAnswer as error:
+        return error.verdict, str(error) + printed.shown()
+    except TookTooLong as error:
+        return WRONG, str(error) + printed.shown()
     number = len(list(found.cases))
     agree = f"All {number} cases agree." if number > 1 else "The one case agrees."
-    return RIGHT, agree + (" The properties hold." if found.properties else "")
+    holds = " The properties hold." if found.properties else ""
+    return RIGHT, agree + holds + printed.shown()
 
 
-def _compare(found, answer):
-    """Raise WrongAnswer at the first case in which an answer differs from the reference."""
+def _compare(found, answer, printed):
+    """Raise WrongAnswer if an answer differs from the reference; show the smallest case."""
+    outcomes, wrong = [], []  # the answer is called once a case: it may be slow
     for case in found.cases:
         due = found.reference(*copy.deepcopy(case))
-        got = _call(answer, case)
-        problem = difference(got, due, found.tolerance)
-        if problem:
-            if mistake := _diagnose(found, answer):
-                raise WrongAnswer(f"This behaves like {mistake}.")
-            # Without arguments it is a prediction, and what was expected is the solution.
-            shown = f"\n{_show(answer, case, got, due)}" if case else ""
-            raise WrongAnswer(f"{problem}{shown}\n{_broken(found, answer)}".rstrip())
+        try:
+            outcomes.append(_call(answer, case))
+        except WrongAnswer:
+            if not wrong:
+                raise
+            break  # a smaller case says it better
+        printed.is_first = False
+        if problem := difference(outcomes[-1], due, found.tolerance):
+            wrong.append((problem, case, outcomes[-1], due))
+    if wrong:
+        problem, case, got, due = wrong[0]
+        if mistake := _diagnose(found, outcomes):
+            raise WrongAnswer(f"This behaves like {mistake}.")
+        # Without arguments it is a prediction, and what was expected is the solution.
+        shown = f"\n{_show(answer, case, got, due)}" if case else ""
+        if form_problem(got, due):
+            raise WrongAnswer(problem + shown)
+        agreeing = len(outcomes) - len(wrong)
+        kind = NearlyRight if 2 * agreeing >= len(outcomes) else WrongAnswer
+        if agreeing:
+            problem = f"{agreeing} of {len(outcomes)} cases agree. {problem}"
+        raise kind(f"{problem}{shown}\n{_broken(found, answer, False)}".rstrip())
     if broken := _broken(found, answer):
-        raise WrongAnswer(f"All cases agree, but a property does not hold.\n{broken}")
+        raise NearlyRight(f"All cases agree, but a property does not hold.\n{broken}")
 
 
-def _broken(found, answer):
-    """What the first property that does not hold says; empty if all hold."""
+def _broken(found, answer, failures=True):
+    """What the first property that does not hold says; empty if all hold.
+
+    failures: whether one that could not be tried counts as well.
+    """
     for holds in found.properties:
         try:
             result = holds(answer)
+        except Stop:
+            raise
         except BaseException as error:
-            return f"A property could not be tried: {type(error).__name__}: {error}"
+            if failures:
+                return f"A property could not be tried: {type(error).__name__}: {error}"
+            continue
         if not result:
             return str(result)
     return ""
 
 
 def _call(answer, case):
-    """The answer's output, or WrongAnswer in one line."""
+    """The answer's output, or WrongAnswer in a few lines."""
     name = getattr(answer, "__name__", type(answer).__name__)
     try:
         inspect.signature(answer).bind(*case)
@@ -225,12 +179,15 @@ def _call(answer, case):
     arguments = copy.deepcopy(case)  # no answer may change the originals
     try:
         got = answer(*arguments)
+    except Stop:
+        raise
     except BaseException as error:  # sys.exit, too
         if type(error) is NotImplementedError and not error.args:  # PyTorch's have a text
             raise NotAttempted from None
         text = str(error).partition("\n")[0]
         raise WrongAnswer(
-            f"{name} raised {type(error).__name__}: {text}\nwith     {_named(answer, case)}"
+            f"{name} raised {type(error).__name__}: {text}"
+            f"{_own_line(answer, error)}\nwith     {_named(answer, case)}"
         ) from None
     if got is None:
         raise WrongAnswer(f"{name} returned None. Is a return statement missing?")
@@ -241,25 +198,28 @@ def _call(answer, case):
     return got
 
 
-def _diagnose(found, answer):
-    """The mistake that gives what the answer gives in every case, if there is one."""
+def _own_line(answer, error):
+    """The last line of the reader's own code that the error went through, on a line."""
+    code = getattr(inspect.unwrap(answer), "__code__", None)
+    number, frame = None, error.__traceback__
+    while frame is not None and code is not None:
+        if frame.tb_frame.f_code.co_filename == code.co_filename:
+            number = frame.tb_lineno
+        frame = frame.tb_next
+    line = linecache.getline(code.co_filename, number).strip() if number else ""
+    return f"\nin       {line}" if line else ""
+
+
+def _diagnose(found, outcomes):
+    """The mistake that gives what the answer gave in every case, if there is one."""
     for text, mistake in found.mistakes.items():
-        if all(_same(answer, mistake, case, found.tolerance) for case in found.cases):
-            return text
+        with contextlib.suppress(Exception):
+            cases = list(found.cases)[: len(outcomes)]
+            made = [mistake(*copy.deepcopy(case)) for case in cases]
+            pairs = zip(outcomes, made, strict=True)
+            if not any(difference(got, m, found.tolerance) for got, m in pairs):
+                return text
     return None
-
-
-def _same(answer, mistake, case, tolerance):
-    """Whether two answers give the same, an error of the same kind included."""
-    outcomes = []
-    for function in (answer, mistake):
-        try:
-            outcomes.append(function(*copy.deepcopy(case)))
-        except Stop:
-            raise  # else the answer would be called again
-        except BaseException as error:
-            outcomes.append(type(error))
-    return not difference(*outcomes, tolerance)
 
 
 def _show(answer, case, got, due):

@@ -81,6 +81,7 @@ EXERCISES = [
             (_weights(1, 1, 2, 2), 1),
             (_weights(2, 3, 4, 4), 3),
             (_weights(2, 2, 5, 5), 2),
+            (_weights(1, 2, 3, 3), 3),
         ],
         {
             "a mean that counts padded queries, too": lambda w, n: (

@@ -90,6 +90,7 @@ EXERCISES = [
         [
             (torch.zeros(1, 2), torch.tensor([[True, False]])),
             (torch.zeros(1, 2), torch.tensor([[False, False]])),
+            (torch.tensor([[-2e4, 0.0]]), torch.tensor([[True, False]])),
             (_scores(2, 2), torch.tensor([[True, False], [True, True]])),
             (_scores(2, 1, 3, 3) * 50, padding_mask(torch.tensor([3, 1]), 3)),
         ],

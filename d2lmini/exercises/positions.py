@@ -199,6 +199,16 @@ EXERCISES = [
             (torch.arange(1.0, 5.0)[:, None],),
             (_rows([1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0.6, 0.8]),),
             (_rows([1, 0, 0, 0], [0, 1, 0, 0], [0, 0.6, 0.8, 0], [0, 0, 0, 1]),),
+            # Only the pairs three apart differ: 0.6 and 0.
+            (
+                _rows(
+                    [1, 0, 0, 0, 0],
+                    [0, 1, 0, 0, 0],
+                    [0, 0, 1, 0, 0],
+                    [0.6, 0, 0, 0.8, 0],
+                    [0, 0, 0, 0, 1],
+                ),
+            ),
         ],
         {
             "a test that all rows have the same length": lambda table: bool(

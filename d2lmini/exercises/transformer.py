@@ -134,8 +134,8 @@ EXERCISES = [
         "transformer-2",
         lambda memory, order: memory[:, order],
         [
-            (torch.arange(27.0).view(3, 3, 3), torch.tensor([1, 2, 0])),
-            (torch.arange(64.0).view(4, 4, 4), torch.tensor([3, 1, 0, 2])),
+            (torch.arange(24.0).view(3, 2, 4), torch.tensor([1, 0])),
+            (torch.arange(120.0).view(5, 4, 6), torch.tensor([3, 1, 0, 2])),
         ],
         {
             "a memory that stays in the old order; each word takes its vector along": (

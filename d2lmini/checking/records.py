@@ -1,0 +1,167 @@
+"""What a reader did about each exercise: the verdict of a check, hints, and a report of both."""
+
+import importlib.metadata
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from d2lmini.chapters import CHAPTERS
+from d2lmini.checking import grading
+from d2lmini.checking.grading import ALMOST, NOT_ATTEMPTED, RIGHT, WRONG
+from d2lmini.checking.verdict import Verdict
+
+BEST_LAST = [NOT_ATTEMPTED, WRONG, ALMOST, RIGHT]
+NOTE = "A student's own view of what the checks said. It can be edited, and proves nothing."
+
+
+@dataclass
+class Record:
+    """What a reader did about one exercise."""
+
+    verdict: str = NOT_ATTEMPTED
+    attempts: int = 0
+    hints_used: int = 0
+
+    def __post_init__(self):
+        if self.verdict not in BEST_LAST:
+            raise ValueError(f"verdict ({self.verdict!r}) must be one of {BEST_LAST}")
+        for name in ("attempts", "hints_used"):
+            number = getattr(self, name)
+            if type(number) is not int or number < 0:
+                raise ValueError(f"{name} ({number!r}) must be a whole number")
+
+
+records: dict[str, Record] = {}
+reported: dict[Path, dict[str, Record]] = {}  # file -> what it was told of these records
+under_way: set[str] = set()  # names of the exercises that are graded just now
+
+
+def exercise(name: str, answer: Callable) -> None:
+    """Say whether an answer is right, and if not, what is wrong with it.
+
+    Args:
+        name: of the exercise, such as "masks-2".
+        answer: the function that the exercise asks for.
+    Raises:
+        RuntimeError: the call stands inside the answer, which would be graded for ever.
+    Source: chapter 1.
+    """
+    try:
+        found = grading.find(name)
+    except ValueError as error:
+        print(error)
+        return
+    if name in under_way:
+        rule = f'move check.exercise("{name}", ...) out of the function'
+        raise RuntimeError(f"the answer hands itself in; {rule}")
+    under_way.add(name)
+    try:
+        verdict, message = grading.grade(found, answer)
+    finally:
+        under_way.discard(name)
+    record = records.setdefault(name, Record())
+    if verdict != NOT_ATTEMPTED:
+        record.attempts += 1
+        record.verdict = verdict
+    _show(Verdict(name, verdict, message, found.hints, solved_of(name)))
+
+
+def solved_of(name: str) -> str:
+    """How many exercises of the same chapter are right, since this Python started."""
+    chapter = CHAPTERS[name.rpartition("-")[0]]
+    names = [f"{chapter.slug}-{n}" for n in range(1, chapter.exercises + 1)]
+    right = sum(records[n].verdict == RIGHT for n in names if n in records)
+    return f"{right} of the {len(names)} exercises of chapter {chapter.number} are right."
+
+
+def hint(name: str) -> None:
+    """Print the next of an exercise's three hints.
+
+    Source: chapter 1.
+    """
+    try:
+        hints = grading.find(name).hints
+    except ValueError as error:
+        print(error)
+        return
+    record = records.setdefault(name, Record())
+    if record.hints_used == len(hints):
+        print(
+            f"{name}: those were all {len(hints)} hints. The solution is in the fold below."
+        )
+        return
+    record.hints_used += 1
+    print(
+        f"{name}, hint {record.hints_used} of {len(hints)}: {hints[record.hints_used - 1]}"
+    )
+
+
+def report(path: str | Path) -> None:
+    """Write what was done about each exercise to a JSON file, for yourself: it is not proof.
+
+    A file that is there already is added to: an exercise that was right stays so, attempts
+    are added up, and of the hints the most that were used counts.
+
+    Args:
+        path: of the file, such as "answers.json".
+    Raises:
+        ValueError: the file is there and holds something else.
+    Source: chapter 1.
+    """
+    path = Path(path)
+    target = path.resolve()  # what a link leads to
+    entries = {name: Record() for name in grading.all_exercises()} | _former(path)
+    told = reported.setdefault(target, {}) if path.exists() else {}
+    for name, record in records.items():
+        entries[name] = _merged(entries[name], record, told.get(name, Record()))
+    version = importlib.metadata.version("d2lmini")
+    contents = {
+        "note": NOTE,
+        "version": version,
+        "exercises": {name: asdict(record) for name, record in entries.items()},
+    }
+    # Written elsewhere first: a crash halfway must not cost the former report.
+    with TemporaryDirectory(prefix=".", dir=target.parent) as folder:
+        new = Path(folder) / target.name
+        new.write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
+        new.replace(target)
+    reported[target] = {name: Record(**asdict(record)) for name, record in records.items()}
+    solved = sum(record.verdict == RIGHT for record in entries.values())
+    print(f"{path}: {solved} of {len(entries)} exercises right, by your own account")
+
+
+def _former(path):
+    """The records of a report that is there already."""
+    if not path.exists():
+        return {}
+    known = grading.all_exercises()
+    try:
+        former = json.loads(path.read_text(encoding="utf-8"))["exercises"]
+        if unknown := [name for name in former if name not in known]:
+            raise ValueError(f"{unknown[0]!r} is no exercise of this book")
+        return {name: Record(**entry) for name, entry in former.items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        rule = f"must be a new file or a former report: {error}"
+        raise ValueError(f"path ({path}) {rule}") from error
+
+
+def _merged(former, now, told):
+    """A record in the file, brought up to date; told: what the file knows of it already."""
+    best = max(former.verdict, now.verdict, key=BEST_LAST.index)
+    return Record(
+        RIGHT if best == RIGHT else now.verdict if now.attempts else former.verdict,
+        former.attempts + now.attempts - told.attempts,
+        max(former.hints_used, now.hints_used),
+    )
+
+
+def _show(verdict):
+    """In a notebook as HTML, elsewhere as text."""
+    ipython = sys.modules.get("IPython")
+    if ipython and ipython.get_ipython():
+        ipython.display.display(verdict)
+    else:
+        print(verdict)
