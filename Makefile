@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 CODE := requirements.txt tools/portable.py $(wildcard results/*.json) $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css')
 
-.PHONY: book serve test lint unit notebooks pages bench mutants lock clean
+.PHONY: book serve lab test lint unit notebooks pages bench mutants lock clean
 
 book: $(VENV)/installed _build/code-unchanged
 	$(BIN)/python tools/run_notebooks.py
@@ -15,6 +15,11 @@ book: $(VENV)/installed _build/code-unchanged
 
 serve: book
 	$(BIN)/python -m http.server --directory _build/html --bind 127.0.0.1 8000
+
+# Your own copy of the notebooks, in my-book/: an update of the book leaves your answers alone.
+lab: $(VENV)/installed
+	$(BIN)/python tools/own_copy.py my-book
+	$(BIN)/jupyter lab my-book
 
 test: lint unit notebooks pages
 

@@ -22,15 +22,8 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-EXERCISE = re.compile(
-    r'<a id="(?P<label>[\w-]+)"></a>\n\n'
-    r"### Exercise (?P<number>[\d.]+) (?P<stars>★+) (?P<title>[^\n]+)\n\n(?P<text>.+)",
-    re.S,
-)
-SOLUTION = re.compile(
-    r"<details>\n<summary>Solution</summary>\n\n(?P<text>.+)\n\n</details>", re.S
-)
-PYTHON = re.compile(r"```python ?(?P<tags>.*)\n(?P<source>(?:.*\n)*?)```")
+from d2lmini.course.notebooks import EXERCISE, PYTHON, SOLUTION
+
 CLOSED = re.compile(
     r"^<details>\n<summary>(?P<title>.+)</summary>\n\n(?P<text>.+?)\n\n</details>$",
     re.S | re.M,
