@@ -89,9 +89,7 @@ def hint(name: str) -> None:
         return
     record = records.setdefault(name, Record())
     if record.hints_used == len(hints):
-        print(
-            f"{name}: those were all {len(hints)} hints. The solution is in the fold below."
-        )
+        print(f"{name}: those were all {len(hints)} hints.")
         return
     record.hints_used += 1
     print(
