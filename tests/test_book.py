@@ -112,7 +112,7 @@ def test_every_figure_has_a_caption_and_a_text(path):
 @every_chapter
 def test_chapters_have_one_skeleton(path):
     text = "\n".join(cell.source for cell in cells(path, "markdown"))
-    parts = ["**The question.**", "**After this chapter you can**", "## Exercises", "## Summary",
+    parts = ["**The question.**", "**After this chapter you can**", "## Exercises", "## Questions", "## Summary",
              "## Further reading"]  # fmt: skip
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
@@ -130,6 +130,15 @@ def test_every_exercise_is_followed_by_its_answer_and_its_solution(path):
         assert PYTHON.search(SOLUTION.fullmatch(every[i + 2].source)["text"])
     text = "\n".join(cell.source for cell in every)
     assert len(places) == text.count("# Exercise ") == text.count("<summary>Solution")
+
+
+@every_chapter
+def test_five_questions_with_their_answers_closed(path):
+    (text,) = (
+        c.source for c in cells(path, "markdown") if c.source.startswith("## Questions")
+    )
+    assert re.findall(r"^\*\*(\d)\.\*\* .+[?.]$", text, re.M) == list("12345")
+    assert re.findall(r"<summary>Answer (\d)</summary>", text) == list("12345")
 
 
 @every_notebook

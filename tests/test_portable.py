@@ -79,6 +79,13 @@ def test_sources_are_called_by_their_names(path):
 
 
 @every_notebook
+def test_everything_becomes_a_directive(path):
+    text = "\n".join(c.source for c in expanded(path).cells if c.cell_type == "markdown")
+    for left in ("<details", "<summary", "bibliography.md#", "<a id=", "### Exercise"):
+        assert left not in text
+
+
+@every_notebook
 def test_what_a_page_hides_a_notebook_closes(path):
     for cell in nbformat.read(path, as_version=4).cells:
         tags = cell.metadata.get("tags", [])
@@ -141,6 +148,12 @@ def test_an_exercise_and_its_solution():
         (
             "before\n\n<details>\n<summary>More</summary>\n\n```\nx\n```\n\n</details>",
             "before\n\n`````{admonition} More\n:class: dropdown\n\n```\nx\n```\n`````",
+        ),
+        (
+            "<details>\n<summary>A</summary>\n\na\n\n</details>\n\n"
+            "<details>\n<summary>B</summary>\n\nb\n\n</details>",
+            "`````{admonition} A\n:class: dropdown\n\na\n`````\n\n"
+            "`````{admonition} B\n:class: dropdown\n\nb\n`````",
         ),
     ],
 )

@@ -25,7 +25,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from d2lmini.course.notebooks import EXERCISE, PYTHON, SOLUTION
 
 CLOSED = re.compile(
-    r"^<details>\n<summary>(?P<title>.+)</summary>\n\n(?P<text>.+?)\n\n</details>$",
+    r"^<details>\n<summary>(?P<title>[^\n]+)</summary>\n\n(?P<text>.+?)\n\n</details>$",
     re.S | re.M,
 )
 BOX = re.compile(r"^> \*\*(?P<title>.+)\*\*\n>\n(?P<text>(?:>.*(?:\n|\Z))+)", re.M)
