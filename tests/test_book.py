@@ -112,8 +112,8 @@ def test_every_figure_has_a_caption_and_a_text(path):
 @every_chapter
 def test_chapters_have_one_skeleton(path):
     text = "\n".join(cell.source for cell in cells(path, "markdown"))
-    parts = ["**The question.**", "**After this chapter you can**", "## Exercises", "## Questions", "## Summary",
-             "## Further reading"]  # fmt: skip
+    parts = ["**The question.**", "**After this chapter you can**", "## Exercises",
+             "## Questions", "## Summary", "## Further reading"]  # fmt: skip
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
     assert re.match(r"# \d+ ", text)
@@ -139,6 +139,18 @@ def test_five_questions_with_their_answers_closed(path):
     )
     assert re.findall(r"^\*\*(\d)\.\*\* .+[?.]$", text, re.M) == list("12345")
     assert re.findall(r"<summary>Answer (\d)</summary>", text) == list("12345")
+
+
+def test_the_lecturer_s_page_names_what_there_is():
+    """Sections of chapters, and exercises."""
+    text = "\n".join(cell.source for cell in cells(BOOK / "teaching.ipynb", "markdown"))
+    prose = re.sub(r"\*\*.*?\*\*|\$[^$]*\$", "", text)
+    chapters = "\n".join(c.source for path in CHAPTERS for c in cells(path, "markdown"))
+    headings = set(re.findall(r"^##+ (.+?)(?: *)$", chapters, re.M))
+    named = set(re.findall(r"(?<!\*)\*([A-Z][^*]+)\*", prose))
+    assert len(named) > 15 and named <= headings, named - headings
+    numbers = set(re.findall(r"\b(\d\.\d)\b", text.partition("## One term")[0]))
+    assert numbers <= {e["number"] for path in CHAPTERS for e in exercises_of(path)}
 
 
 @every_notebook

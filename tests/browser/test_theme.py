@@ -6,8 +6,11 @@ import pytest
 
 KINDS = ("button:not(.copybtn)", "summary", "input:not([type=hidden])", "select")
 BUTTONS = ", ".join(f"{kind}:not(.d2lmini-figure *)" for kind in KINDS)
-# Gives each a number, by which it is found at once among thousands of elements.
+# Gives each a number, by which it is found at once among thousands of elements. Of the hints of
+# exercises, which are alike, those of the first are tried.
 NUMBER = """buttons => [...document.querySelectorAll(buttons)]
+    .filter((button) => [null, document.querySelector(".d2lmini-verdict")]
+        .includes(button.closest(".d2lmini-verdict")))
     .map((button, n) => { button.dataset.number = n; return button.outerHTML.slice(0, 150) })"""
 
 # Notes whatever happens on the page from now on. What only names a control under the pointer
