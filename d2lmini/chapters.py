@@ -22,11 +22,11 @@ CHAPTERS = {
     row[0]: Chapter(number, *row)
     for number, row in enumerate(
         [
-            ("codes", "From one code to attention", "01-from-codes-to-attention", 5),
+            ("codes", "From one code to attention", "01-from-codes-to-attention", 6),
             ("masks", "Masks", "02-masks", 5),
             ("positions", "Positional encoding", "03-positions", 5),
-            ("attention", "Attention", "04-attention", 5),
-            ("ffn", "The position-wise feed-forward network", "05-feed-forward", 5),
+            ("attention", "Attention", "04-attention", 6),
+            ("ffn", "The position-wise feed-forward network", "05-feed-forward", 6),
             (
                 "addnorm",
                 "Residual connection and layer normalisation",

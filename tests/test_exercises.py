@@ -14,6 +14,7 @@ from torch import nn
 
 from d2lmini.chapters import CHAPTERS
 from d2lmini.checking import grading
+from d2lmini.checking.exercise import Exercise
 from d2lmini.checking.grading import (
     ALMOST,
     NOT_ATTEMPTED,
@@ -420,3 +421,33 @@ def test_a_wrong_shape_is_no_matter_of_properties():
         if exercise.properties:
             _, message = grade(exercise, lambda *x: torch.zeros(1))
             assert "property" not in message and "holds" not in message
+
+
+QUERY = EXERCISES["codes-6"]
+
+
+def test_where_many_outputs_are_right_their_effect_is_compared():
+    for factor in (30.0, 200.0, 1e4):
+        verdict, message = grade(QUERY, lambda keys, wanted, f=factor: f * keys[wanted])
+        assert verdict == RIGHT, message
+    verdict, message = grade(QUERY, lambda keys, wanted: 2 * keys[wanted])
+    assert verdict == WRONG
+    assert "The weight of the key that is wanted, up to 0.9: The number differs." in message
+    assert "\nexpected 0.9\ngot      0.880797" in message  # 1 / (1 + exp(-2))
+
+
+def test_an_output_of_another_form_has_no_effect():
+    _, message = grade(QUERY, lambda keys, wanted: keys)
+    assert message.startswith("Expected shape (2,), got (2, 2).")
+    facts = EXERCISES["ffn-6"]
+    _, message = grade(facts, lambda keys, values: (keys, values))
+    assert message.startswith("Value 2 of 2: Expected shape (2, 3), got (3, 2).")
+
+
+def test_an_effect_that_cannot_be_had_is_said():
+    def fails(output, case):
+        """Never:"""
+        raise KeyError("oh")
+
+    found = Exercise("masks-9", lambda x: x, [(1,)], {}, ("", "", ""), effect=fails)
+    assert grade(found, lambda x: x) == (WRONG, "The output cannot be used: 'oh'")

@@ -18,6 +18,9 @@ class Short(reprlib.Repr):
         self.maxlist = self.maxtuple = self.maxdict = self.maxset = 12
         self.maxlevel, self.maxstring, self.maxother, self.maxlong = 5, 80, 80, 40
 
+    def repr_float(self, value, level):
+        return str(float(f"{value:.6g}"))
+
     def repr_instance(self, value, level):
         if isinstance(value, nn.Module):
             return f"{type(value).__name__}(...)"
@@ -64,6 +67,9 @@ def form_problem(got, due):
         if not isinstance(got, tuple | list) or len(got) != len(due):
             number = f"{len(due)} value{'s' * (len(due) != 1)} in a list"
             return f"Expected {number}, got {short(got)}."
+        for i, (g, d) in enumerate(zip(got, due, strict=True), 1):
+            if problem := form_problem(g, d):
+                return f"Value {i} of {len(due)}: {problem}"
         return ""
     if isinstance(due, numbers.Real) and not isinstance(due, bool):
         if isinstance(got, list) and len(got) == 1:

@@ -17,6 +17,8 @@ class Exercise:
         hints: three, each nearer to the solution than the one before.
         tolerance: relative and absolute, of numbers.
         properties: functions of an answer, each of which returns a check.Result that must hold.
+        effect: where many outputs are right, what is compared in their place: called with
+            (output, *case). Its docstring says to the reader what it measures.
     Source: chapter 2.
     """
 
@@ -27,3 +29,4 @@ class Exercise:
     hints: tuple[str, str, str]
     tolerance: float = 1e-4
     properties: tuple[Callable, ...] = ()
+    effect: Callable | None = None

@@ -119,29 +119,42 @@ def _compare(found, answer, printed):
     for case in found.cases:
         due = found.reference(*copy.deepcopy(case))
         try:
-            outcomes.append(_call(answer, case))
+            got, due = _seen(found, _call(answer, case), due, case)
         except WrongAnswer:
             if not wrong:
                 raise
             break  # a smaller case says it better
+        outcomes.append(got)
         printed.is_first = False
-        if problem := difference(outcomes[-1], due, found.tolerance):
-            wrong.append((problem, case, outcomes[-1], due))
+        if problem := difference(got, due, found.tolerance):
+            wrong.append((problem, case, got, due))
     if wrong:
         problem, case, got, due = wrong[0]
         if mistake := _diagnose(found, outcomes):
             raise WrongAnswer(f"This behaves like {mistake}.")
-        # Without arguments it is a prediction, and what was expected is the solution.
-        shown = f"\n{_show(answer, case, got, due)}" if case else ""
         if form_problem(got, due):
-            raise WrongAnswer(problem + shown)
+            raise WrongAnswer(problem + _shown(answer, case, got, due))
         agreeing = len(outcomes) - len(wrong)
         kind = NearlyRight if 2 * agreeing >= len(outcomes) else WrongAnswer
+        if found.effect:
+            problem = f"{inspect.getdoc(found.effect)} {problem}"
         if agreeing:
             problem = f"{agreeing} of {len(outcomes)} cases agree. {problem}"
+        shown = _shown(answer, case, got, due)
         raise kind(f"{problem}{shown}\n{_broken(found, answer, False)}".rstrip())
     if broken := _broken(found, answer):
         raise NearlyRight(f"All cases agree, but a property does not hold.\n{broken}")
+
+
+def _seen(found, output, due, case):
+    """What is compared: both as they are or, if they have one form, what they do."""
+    if found.effect is None or form_problem(output, due):
+        return output, due
+    try:
+        return tuple(found.effect(x, *copy.deepcopy(case)) for x in (output, due))
+    except Exception as error:
+        text = str(error).partition("\n")[0]
+        raise WrongAnswer(f"The output cannot be used: {text}") from None
 
 
 def _broken(found, answer, failures=True):
@@ -214,18 +227,25 @@ def _diagnose(found, outcomes):
     """The mistake that gives what the answer gave in every case, if there is one."""
     for text, mistake in found.mistakes.items():
         with contextlib.suppress(Exception):
-            cases = list(found.cases)[: len(outcomes)]
-            made = [mistake(*copy.deepcopy(case)) for case in cases]
+            made = []
+            for case in list(found.cases)[: len(outcomes)]:
+                output, due = (
+                    function(*copy.deepcopy(case))
+                    for function in (mistake, found.reference)
+                )
+                made.append(_seen(found, output, due, case)[0])
             pairs = zip(outcomes, made, strict=True)
             if not any(difference(got, m, found.tolerance) for got, m in pairs):
                 return text
     return None
 
 
-def _show(answer, case, got, due):
-    """The case, what was due and what came, each on a line."""
+def _shown(answer, case, got, due):
+    """The case, what was due and what came, each on a line of its own."""
+    if not case:  # a prediction: what is due is the solution
+        return ""
     called = _named(answer, case)
-    return f"with     {called}\nexpected {short(due)}\ngot      {short(got)}"
+    return f"\nwith     {called}\nexpected {short(due)}\ngot      {short(got)}"
 
 
 def _named(answer, case):

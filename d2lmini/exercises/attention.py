@@ -114,6 +114,20 @@ _VIEWED = (
     'see "Cutting without mixing" in chapter 4'
 )
 
+
+def one_back(num_steps):
+    """Query i is e_i, and key j is e_(j + 1), ten times as long as the root takes away."""
+    return 10 * num_steps * torch.eye(num_steps), torch.eye(num_steps).roll(1, dims=1)
+
+
+def smallest_weight_one_back(matrices, num_steps):
+    """The smallest weight that a position from 1 on gives to the one before, up to 0.9:"""
+    Q, K = matrices  # the input is the identity: X W = W
+    scores = Q @ K.T / math.sqrt(num_steps)
+    weights = torch.softmax(scores.masked_fill(~causal_mask(num_steps), -math.inf), dim=-1)
+    return min(weights.diagonal(-1).min().item(), 0.9)
+
+
 EXERCISES = [
     Exercise(
         "attention-1",
@@ -277,5 +291,29 @@ EXERCISES = [
                 *_PADDED,
             ),
         ),
+    ),
+    Exercise(
+        "attention-6",
+        one_back,
+        [(2,), (3,), (6,)],
+        {
+            "a head that looks at itself": lambda n: (10 * n * torch.eye(n), torch.eye(n)),
+            "the right pairs, with scores too small to decide": lambda n: (
+                torch.eye(n),
+                torch.eye(n).roll(1, dims=1),
+            ),
+            "W_q and W_k exchanged: the head looks ahead, where the mask hides everything": (
+                lambda n: (torch.eye(n).roll(1, dims=1), 10 * n * torch.eye(n))
+            ),
+            "scores that are all alike: every position takes the mean of those before": (
+                lambda n: (torch.zeros(n, n), torch.zeros(n, n))
+            ),
+        },
+        (
+            "X is the identity: row i of W_q is query i, row j of W_k is key j. Which must match?",
+            "Query i and key i - 1. If query i is e_i, then key j must be e_(j + 1).",
+            "W_q: a large multiple of the identity. W_k: the identity, its columns rolled by one.",
+        ),
+        effect=smallest_weight_one_back,
     ),
 ]

@@ -37,6 +37,20 @@ def additive_scores(queries, keys, W_q, W_k, w):
     return torch.tanh((queries @ W_q.T)[:, None] + keys @ W_k.T) @ w
 
 
+def deciding_query(keys, wanted):
+    """A query in the direction of the key, long enough to decide."""
+    return 1000 * keys[wanted]
+
+
+def wanted_weight(query, keys, wanted):
+    """The weight of the key that is wanted, up to 0.9:"""
+    return min(torch.softmax(keys @ query, dim=0)[wanted].item(), 0.9)
+
+
+def _unit(*shape):
+    return torch.nn.functional.normalize(*_draw(shape), dim=-1)
+
+
 EXERCISES = [
     Exercise(
         "codes-1",
@@ -216,5 +230,26 @@ EXERCISES = [
             "To add every query to every key, give the queries an axis of size 1: (m, 1, s).",
             "torch.tanh(Q[:, None] + K) @ w",
         ),
+    ),
+    Exercise(
+        "codes-6",
+        deciding_query,
+        [(torch.eye(2), 1), (_unit(3, 2), 0), (_unit(5, 3), 2), (_unit(20, 8), 7)],
+        {
+            "the key itself as the query: scores between -1 and 1 decide nothing": (
+                lambda keys, wanted: keys[wanted]
+            ),
+            "a query in the opposite direction": lambda keys, wanted: -100 * keys[wanted],
+            "a query for the first key, whichever is wanted": lambda keys, wanted: (
+                1000 * keys[0]
+            ),
+            "the mean of the keys, which prefers nobody": lambda keys, wanted: keys.mean(0),
+        },
+        (
+            "All keys have length 1. With which of them has keys[wanted] the largest dot product?",
+            "The direction is not enough: what does the softmax make of scores ten times as large?",
+            "Return a large multiple of keys[wanted].",
+        ),
+        effect=wanted_weight,
     ),
 ]

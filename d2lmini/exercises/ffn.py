@@ -46,6 +46,26 @@ def _arrays(steps, num_hiddens, ffn_num_hiddens, num_outputs):
     return tuple(torch.randn(*size, generator=g) for size in sizes)
 
 
+def three_facts(keys, values):
+    """A hidden unit for each key, which adds its value."""
+    return keys, values.T
+
+
+def what_it_answers(matrices, keys, values):
+    """What the network makes of each key, and of a token orthogonal to all keys:"""
+    up, down = matrices
+    other = torch.ones(keys.shape[1])
+    tokens = torch.cat([keys, (other - other @ keys.T @ keys)[None]])
+    return torch.relu(tokens @ up.T) @ down.T
+
+
+def _facts(width, outputs):
+    """Three orthogonal keys of length 1, and three values."""
+    generator = torch.Generator().manual_seed(width)
+    keys, _ = torch.linalg.qr(torch.randn(width, 3, generator=generator))
+    return keys.T.contiguous(), torch.randn(3, outputs, generator=generator)
+
+
 EXERCISES = [
     Exercise(
         "ffn-1",
@@ -175,5 +195,30 @@ EXERCISES = [
             "x = relu(x) - relu(-x): two hidden units for each feature.",
             "W1 is the identity on top of minus the identity; W2 is both side by side.",
         ),
+    ),
+    Exercise(
+        "ffn-6",
+        three_facts,
+        [(torch.eye(4)[:3], torch.tensor([[1.0, 0], [0, 2], [3, 3]])), _facts(5, 2), _facts(8, 6)],
+        {
+            "keys of the opposite sign, which the ReLU silences": lambda keys, values: (
+                -keys, values.T
+            ),
+            "facts that are mixed up: unit i must add value i": lambda keys, values: (
+                keys, values.flip(0).T
+            ),
+            "the mean of the values, whichever key comes": lambda keys, values: (
+                keys, values.mean(0).expand(3, -1).T
+            ),
+            "keys that are stored twice as long: each answer is twice its value": (
+                lambda keys, values: (2 * keys, values.T)
+            ),
+        },
+        (
+            "One hidden unit a fact. When should unit i be awake?",
+            "The dot product with key i is 1 for key i and 0 for the others: that is row i of W1.",
+            "Column i of W2 is what unit i adds: value i.",
+        ),
+        effect=what_it_answers,
     ),
 ]  # fmt: skip
