@@ -6,12 +6,25 @@ import pytest
 
 KINDS = ("button:not(.copybtn)", "summary", "input:not([type=hidden])", "select")
 BUTTONS = ", ".join(f"{kind}:not(.d2lmini-figure *)" for kind in KINDS)
-# Gives each a number, by which it is found at once among thousands of elements. Of the hints of
-# exercises, which are alike, those of the first are tried.
-NUMBER = """buttons => [...document.querySelectorAll(buttons)]
-    .filter((button) => [null, document.querySelector(".d2lmini-verdict")]
-        .includes(button.closest(".d2lmini-verdict")))
-    .map((button, n) => { button.dataset.number = n; return button.outerHTML.slice(0, 150) })"""
+# Groups of controls that are alike, of which the first is tried: hints, and answers to questions.
+ALIKE = [
+    f"{group} *"
+    for group in (
+        ".d2lmini-verdict", "#questions", "#questions-that-start-a-discussion",
+        "#an-exam-without-code",
+    )
+]  # fmt: skip
+# Gives each a number, by which it is found at once among thousands of elements.
+NUMBER = """([kinds, alike]) => {
+    const all = [...document.querySelectorAll(kinds)];
+    const first = alike.map((group) => all.find((button) => button.matches(group)));
+    return all
+        .filter((button) => first.includes(button) || !alike.some((g) => button.matches(g)))
+        .map((button, n) => {
+            button.dataset.number = n;
+            return button.outerHTML.slice(0, 150);
+        });
+}"""
 
 # Notes whatever happens on the page from now on. What only names a control under the pointer
 # (tooltips) is not what the control is for.
@@ -71,7 +84,7 @@ def operate(control, how):
 def test_every_button_outside_the_figures_does_something(visit, width, page_name):
     opened = visit("file", page_name, width, script=NOTE_CALLS)
     page = opened.page
-    buttons = page.evaluate(NUMBER, BUTTONS)
+    buttons = page.evaluate(NUMBER, [BUTTONS, ALIKE])
     assert len(buttons) > 5
     for how, (n, what) in itertools.product(("mouse", "keyboard"), enumerate(buttons)):
         control = page.locator(f"[data-number='{n}']")
