@@ -65,9 +65,29 @@ def test_a_notebook_that_was_only_run_follows_the_book(folders):
     ran.cells[1].outputs = [nbformat.v4.new_output("stream", text="1\n")]
     ran.cells[1].execution_count = 1
     nbformat.write(ran, own / "a.ipynb")
+    assert update(book, own) == []
+    assert nbformat.read(own / "a.ipynb", as_version=4).cells[1].outputs  # kept until then
     write(book / "a.ipynb", "2")
     assert update(book, own) == []
     assert code(own / "a.ipynb") == ["2"]
+
+
+def test_an_update_that_was_interrupted_is_taken_up_again(folders):
+    book, own = folders
+    update(book, own)
+    (own / ".copied.json").unlink()  # it is written last
+    assert update(book, own) == []
+    write(book / "a.ipynb", "new")
+    assert update(book, own) == [] and code(own / "a.ipynb") == ["new"]
+
+
+def test_a_notebook_that_cannot_be_read_is_left_alone(folders):
+    book, own = folders
+    update(book, own)
+    (own / "a.ipynb").write_text("{ half a file", "utf-8")
+    write(book / "a.ipynb", "new")
+    assert update(book, own) == ["a.ipynb"]
+    assert (own / "a.ipynb").read_text("utf-8") == "{ half a file"
 
 
 def test_the_book_s_own_notebooks(tmp_path):

@@ -4,6 +4,7 @@ A notebook in which no cell was changed follows the book. One with answers is ne
 it is said which of these have changed in the book since they were copied.
 """
 
+import contextlib
 import hashlib
 import json
 import shutil
@@ -18,24 +19,28 @@ COPIED = ".copied.json"  # file name -> fingerprint of what the reader's copy wa
 
 def fingerprint(path):
     """Of what the cells say: outputs and what an editor adds do not count."""
-    if path.suffix != ".ipynb":
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    cells = nbformat.read(path, as_version=4).cells
-    sources = json.dumps([(cell.cell_type, cell.source) for cell in cells])
-    return hashlib.sha256(sources.encode()).hexdigest()
+    said = path.read_bytes()
+    if path.suffix == ".ipynb":
+        # What nbformat cannot read is the reader's own.
+        with contextlib.suppress(Exception):
+            cells = nbformat.read(path, as_version=4).cells
+            said = json.dumps([(cell.cell_type, cell.source) for cell in cells]).encode()
+    return hashlib.sha256(said).hexdigest()
 
 
 def update(book, own):
     """Bring the folder own up to date with book; names of what changed in both."""
-    own.mkdir(exist_ok=True)
+    own.mkdir(parents=True, exist_ok=True)
     record = own / COPIED
     copied = json.loads(record.read_text("utf-8")) if record.exists() else {}
     changed = []
     for path in sorted([*book.glob("*.ipynb"), *book.glob("*.md")]):
         mine, now = own / path.name, fingerprint(path)
-        if not mine.exists() or fingerprint(mine) == copied.get(path.name):
-            if copied.get(path.name) != now or not mine.exists():
-                shutil.copy(path, mine)
+        has = fingerprint(mine) if mine.exists() else None
+        if has in (None, copied.get(path.name)) and has != now:
+            shutil.copy(path, mine)
+            has = now
+        if has == now:
             copied[path.name] = now
         elif copied.get(path.name) != now:
             changed.append(path.name)
