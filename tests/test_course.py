@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from d2lmini.chapters import CHAPTERS
 from d2lmini.checking.grading import all_exercises
-from d2lmini.course.__main__ import main
+from d2lmini.course.__main__ import LECTURERS_PAGES, main
 from d2lmini.course.copies import (
     for_instructors,
     for_students,
@@ -31,7 +31,7 @@ def sources(notebooks):
 @pytest.fixture(scope="module")
 def student(tmp_path_factory):
     out = tmp_path_factory.mktemp("student") / "out"
-    write_copies(for_students, ROOT, out)
+    write_copies(for_students, ROOT, out, LECTURERS_PAGES)
     return out
 
 

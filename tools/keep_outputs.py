@@ -12,10 +12,10 @@ from types import SimpleNamespace
 
 import nbval.plugin
 from jupyter_cache import get_cache
-from jupyter_cache.base import CacheBundleIn
 from nbclient import NotebookClient
 from nbval.plugin import IPyNbCell
 from portable import expanded
+from run_notebooks import keep
 
 # nbval has no setting for how a notebook is read.
 nbval.plugin.nbformat = SimpleNamespace(read=lambda path, as_version: expanded(path))
@@ -59,6 +59,4 @@ def pytest_runtest_makereport(item, call):
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     if item.cell is code[-1] and all(cell.execution_count for cell in code):
         item.parent.figures.set_widgets_metadata()
-        bundle = CacheBundleIn(notebook, str(item.parent.path))
-        cache = get_cache(build / ".jupyter_cache")
-        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+        keep(notebook, item.parent.path, get_cache(build / ".jupyter_cache"))

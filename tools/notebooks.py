@@ -3,11 +3,12 @@
 No outputs, no counters, no metadata of an editor; nbformat 4.5; stable cell ids; indent 1.
 """
 
-import json
 import sys
 from pathlib import Path
 
 import nbformat
+
+from d2lmini.course.notebooks import text_of
 
 BOOK = Path(__file__).parents[1] / "book"
 KERNEL = {
@@ -26,11 +27,7 @@ def canonical(text):
         cell.metadata = {key: cell.metadata[key] for key in KEPT if key in cell.metadata}
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    nbformat.validate(notebook)
-    source = nbformat.v4.nbjson.writes(notebook)  # multi-line strings as lists
-    return (
-        json.dumps(json.loads(source), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-    )
+    return text_of(notebook)
 
 
 def main():

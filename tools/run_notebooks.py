@@ -18,6 +18,12 @@ from portable import expanded
 ROOT = Path(__file__).parents[1]
 
 
+def keep(notebook, path, cache):
+    """Put a notebook that has been run where Jupyter Book looks for it."""
+    bundle = CacheBundleIn(notebook, str(path))
+    cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+
+
 def run(path, folder, timeout):
     """Run one notebook with its solutions, unless the cache in folder has it."""
     cache, notebook = get_cache(folder), expanded(path)
@@ -26,8 +32,7 @@ def run(path, folder, timeout):
     except KeyError:
         ran = single_nb_execution(notebook, path.parent, timeout, allow_errors=False)
         if ran.err is None:
-            bundle = CacheBundleIn(notebook, str(path))
-            cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+            keep(notebook, path, cache)
 
 
 def main(build):

@@ -115,31 +115,31 @@ def grade(found: Exercise, answer: Callable) -> tuple[str, str]:
 
 def _compare(found, answer, printed):
     """Raise WrongAnswer if an answer differs from the reference; show the smallest case."""
-    outcomes, wrong = [], []  # the answer is called once a case: it may be slow
+    tried, wrong = [], []  # the answer is called once a case: it may be slow
     for case in found.cases:
-        due = found.reference(*copy.deepcopy(case))
+        expected = found.reference(*copy.deepcopy(case))
         try:
-            got, due = _seen(found, _call(answer, case), due, case)
+            got, due = _seen(found, _call(answer, case), expected, case)
         except WrongAnswer:
             if not wrong:
                 raise
             break  # a smaller case says it better
-        outcomes.append(got)
+        tried.append((case, expected, got))
         printed.is_first = False
         if problem := difference(got, due, found.tolerance):
             wrong.append((problem, case, got, due))
     if wrong:
         problem, case, got, due = wrong[0]
-        if mistake := _diagnose(found, outcomes):
+        if mistake := _diagnose(found, tried):
             raise WrongAnswer(f"This behaves like {mistake}.")
         if form_problem(got, due):
             raise WrongAnswer(problem + _shown(answer, case, got, due))
-        agreeing = len(outcomes) - len(wrong)
-        kind = NearlyRight if 2 * agreeing >= len(outcomes) else WrongAnswer
+        agreeing = len(tried) - len(wrong)
+        kind = NearlyRight if 2 * agreeing >= len(tried) else WrongAnswer
         if found.effect:
             problem = f"{inspect.getdoc(found.effect)} {problem}"
         if agreeing:
-            problem = f"{agreeing} of {len(outcomes)} cases agree. {problem}"
+            problem = f"{agreeing} of {len(tried)} cases agree. {problem}"
         shown = _shown(answer, case, got, due)
         raise kind(f"{problem}{shown}\n{_broken(found, answer, False)}".rstrip())
     if broken := _broken(found, answer):
@@ -223,19 +223,18 @@ def _own_line(answer, error):
     return f"\nin       {line}" if line else ""
 
 
-def _diagnose(found, outcomes):
-    """The mistake that gives what the answer gave in every case, if there is one."""
+def _diagnose(found, tried):
+    """The mistake that gives what the answer gave in every case, if there is one.
+
+    tried: of each case its arguments, what was expected, and what of the answer is compared.
+    """
     for text, mistake in found.mistakes.items():
         with contextlib.suppress(Exception):
-            made = []
-            for case in list(found.cases)[: len(outcomes)]:
-                output, due = (
-                    function(*copy.deepcopy(case))
-                    for function in (mistake, found.reference)
-                )
-                made.append(_seen(found, output, due, case)[0])
-            pairs = zip(outcomes, made, strict=True)
-            if not any(difference(got, m, found.tolerance) for got, m in pairs):
+            for case, expected, got in tried:
+                made, _ = _seen(found, mistake(*copy.deepcopy(case)), expected, case)
+                if difference(got, made, found.tolerance):
+                    break
+            else:
                 return text
     return None
 

@@ -9,8 +9,6 @@ from nbformat.v4 import new_markdown_cell
 from d2lmini.checking.grading import all_exercises
 from d2lmini.course.notebooks import EXERCISE, SOLUTION, read, text_of
 
-LECTURERS_PAGE = "teaching.ipynb"  # with an exam and its answers
-
 # What a plan of a lesson may allow for an exercise, by its stars.
 MINUTES = {"★": 5, "★★": 15, "★★★": 30}
 
@@ -73,11 +71,12 @@ def notes(exercise) -> str:
     )
 
 
-def write_copies(change, root: Path, out: Path) -> list[Path]:
+def write_copies(change, root: Path, out: Path, leave_out=()) -> list[Path]:
     """The notebooks of the project in root, changed, with what they read, into a new folder.
 
     Args:
-        change: for_students, which leaves out the lecturer's page, or for_instructors.
+        change: for_students or for_instructors.
+        leave_out: file names of notebooks that this class does not get.
         out: becomes the folder of book/ and results/, as the notebooks expect them.
     Returns:
         The notebooks that were written.
@@ -95,7 +94,7 @@ def write_copies(change, root: Path, out: Path) -> list[Path]:
     shutil.copytree(root / "results", out / "results")
     written = []
     for path in notebooks:
-        if change is for_students and path.name == LECTURERS_PAGE:
+        if path.name in leave_out:
             continue
         written.append(out / "book" / path.name)
         text = text_of(change(read(path)))
