@@ -72,7 +72,7 @@ def lab(tmp_path_factory):
         yield address
     finally:
         server.terminate()
-        server.wait(20)
+        server.wait(120)  # it ends the kernels first, which takes a while on a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -107,26 +107,26 @@ def opened(context, lab):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_reads_right(opened, path):
     page = opened(path.name)
-    texts = page.locator(".jp-Notebook .jp-MarkdownOutput")
-    page.wait_for_function(  # formulas are set when a cell has been shown
-        "() => !document.querySelector('.jp-Notebook').innerText.includes('$')"
-    )
-    for text in texts.all_inner_texts():
-        assert not RAW.search(text), text
     cells = nbformat.read(path, as_version=4).cells
     source = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    # Closed until opened, all of them; and what they hold is there then.
+    # A cell is in the page before its text is: wait for all of it, and for the formulas.
     closed = page.locator(".jp-Notebook details")
-    assert closed.count() == source.count("<details>")
+    expect(closed).to_have_count(source.count("<details>"), timeout=60_000)
+    page.wait_for_function(
+        "() => !document.querySelector('.jp-Notebook').innerText.includes('$')"
+    )
+    texts = page.locator(".jp-Notebook .jp-MarkdownOutput")
+    for text in texts.all_inner_texts():
+        assert not RAW.search(text), text
+    # Closed until opened, all of them; and what they hold is there then.
     assert page.locator(".jp-Notebook details[open]").count() == 0
     for i, code in enumerate(page.locator(".jp-Notebook details pre").all()):
         assert not code.is_visible(), i
     if closed.count():
         closed.first.locator("summary").click()
         assert closed.first.locator("p, pre").first.is_visible()
-    assert page.locator(".jp-Notebook h3", has_text="Exercise").count() == source.count(
-        "### Exercise"
-    )
+    headings = page.locator(".jp-Notebook h3", has_text="Exercise")
+    expect(headings).to_have_count(source.count("### Exercise"))
     hidden = sum(c.metadata.get("jupyter", {}).get("source_hidden", False) for c in cells)
     assert page.locator(".jp-Notebook .jp-InputArea-editor:visible").count() == (
         sum(cell.cell_type == "code" for cell in cells) - hidden
