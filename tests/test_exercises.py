@@ -1,22 +1,29 @@
 """The mutation gate: right answers pass, stubs are not attempted, wrong ones are told apart."""
 
 import ast
+import copy
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import nbformat
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from portable import expanded  # of tools/
 from torch import nn
 
 from d2lmini.chapters import CHAPTERS
 from d2lmini.checking import grading
+from d2lmini.checking.answers import difference
 from d2lmini.checking.exercise import Exercise
 from d2lmini.checking.grading import (
     ALMOST,
+    DRAWN,
     NOT_ATTEMPTED,
     RIGHT,
     WRONG,
@@ -79,6 +86,12 @@ def function_in(source, name, path):
     return scope[name]
 
 
+SOLUTIONS = {
+    name: function_in(solution, "solution", path)
+    for name, (_, _, solution, path) in NOTEBOOKS.items()
+}
+
+
 def test_the_notebooks_and_the_package_have_the_same_exercises():
     assert set(NOTEBOOKS) == set(EXERCISES)
     for name, (_, _, _, path) in NOTEBOOKS.items():
@@ -100,6 +113,39 @@ def test_the_solution_and_the_reference_are_right(exercise):
     for answer in (exercise.reference, function_in(solution, "solution", path)):
         verdict, message = grade(exercise, answer)
         assert verdict == RIGHT, message
+
+
+@each_exercise
+@given(random=st.randoms(use_true_random=False))
+@settings(max_examples=10, deadline=None, derandomize=True)
+def test_drawn_cases_have_the_right_answer_that_the_book_gives(exercise, random):
+    """The solution is another program than the reference, and neither raises."""
+    solution = SOLUTIONS[exercise.name]
+    for case in exercise.drawn(random, 1).cases[len(exercise.cases) :]:
+        due = exercise.reference(*copy.deepcopy(case))
+        got = solution(*copy.deepcopy(case))
+        if exercise.effect:
+            due, got = (exercise.effect(x, *case) for x in (due, got))
+        assert not difference(got, due, exercise.tolerance)
+
+
+def test_no_two_sizes_that_are_drawn_are_equal():
+    """So an axis that is taken for another shows; what is not drawn is square on purpose."""
+    square = {"maps-2": {2, 3}, "maps-3": {0, 1}, "positions-4": set()}
+    for exercise in EXERCISES.values():
+        if exercise.draw is None:
+            continue
+        for case in exercise.drawn(Random(1), 5).cases[len(exercise.cases) :]:
+            tensors = [part for part in case if isinstance(part, torch.Tensor)]
+            if not tensors or exercise.name == "maps-3":
+                continue
+            shape = max(tensors, key=torch.Tensor.dim).shape
+            axes = [
+                n for i, n in enumerate(shape) if i not in square.get(exercise.name, ())
+            ]
+            assert len({n for n in axes if n > 1}) == len([n for n in axes if n > 1]), (
+                exercise.name
+            )
 
 
 @each_exercise
@@ -283,6 +329,7 @@ def test_most_cases_right_is_almost():
     def first_sentence(lens, num_steps, width):
         return found.reference(lens[:1].expand(len(lens)), num_steps, width)
 
+    found = replace(found, cases=found.cases[:4], draw=None)
     verdict, message = grade(found, first_sentence)
     assert verdict == ALMOST and message.startswith(
         "2 of 4 cases agree. The numbers differ"
@@ -324,7 +371,7 @@ def test_an_answer_is_called_once_a_case_and_what_it_prints_is_shown_once(capsys
 
     _, message = grade(SOFTMAX, answer)
     assert message.endswith("\nprinted  shape (1, 2)") and message.count("printed") == 1
-    cases, properties = len(SOFTMAX.cases), len(SOFTMAX.properties)
+    cases, properties = len(SOFTMAX.cases) + DRAWN, len(SOFTMAX.properties)
     assert cases <= len(calls) <= cases + properties
     assert capsys.readouterr().out == ""
 

@@ -1,7 +1,10 @@
 """One exercise, as its check knows it; the exercises themselves are in d2lmini.exercises."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from random import Random
+
+from d2lmini.checking.drawing import Dice
 
 
 @dataclass
@@ -17,6 +20,7 @@ class Exercise:
         hints: three, each nearer to the solution than the one before.
         tolerance: relative and absolute, of numbers.
         properties: functions of an answer, each of which returns a check.Result that must hold.
+        draw: a further case from the dice; None for a prediction, which has one case.
         effect: where many outputs are right, what is compared in their place: called with
             (output, *case). Its docstring says to the reader what it measures.
     Source: chapter 2.
@@ -29,4 +33,10 @@ class Exercise:
     hints: tuple[str, str, str]
     tolerance: float = 1e-4
     properties: tuple[Callable, ...] = ()
+    draw: Callable[[Dice], tuple] | None = None
     effect: Callable | None = None
+
+    def drawn(self, random: Random, number: int) -> "Exercise":
+        """The same exercise with so many more cases."""
+        further = [self.draw(Dice(random)) for _ in range(number)] if self.draw else []
+        return replace(self, cases=[*self.cases, *further])

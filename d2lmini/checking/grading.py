@@ -8,16 +8,18 @@ import inspect
 import io
 import linecache
 from collections.abc import Callable
+from dataclasses import replace
+from random import Random
 
 import torch
 
 from d2lmini.chapters import CHAPTERS
 from d2lmini.checking.answers import difference, form_problem, short, unchanged
 from d2lmini.checking.exercise import Exercise
-from d2lmini.checking.time_limit import Stop, TookTooLong, within_time
 
 CPU = torch.device("cpu")  # where cases lie, whatever device a reader has made the default
 RIGHT, ALMOST, WRONG, NOT_ATTEMPTED = "right", "almost", "wrong", "not attempted"
+DRAWN = 3  # further cases, the same at each check
 PRINTED = 20, 1000  # lines and characters of what an answer prints that are shown
 
 
@@ -31,6 +33,10 @@ class NearlyRight(WrongAnswer):
     """Most cases agree, or all of them, but not everything does."""
 
     verdict = ALMOST
+
+
+class Ended(Exception):
+    """An answer was ended, or has ended its Python; the text says why, to the reader."""
 
 
 class NotAttempted(Exception):
@@ -92,25 +98,36 @@ def grade(found: Exercise, answer: Callable) -> tuple[str, str]:
             f"The answer must be a function, got {type(answer).__name__} {short(answer)}."
         )
         return WRONG, message
+    with CPU:
+        found = found.drawn(Random(found.name), DRAWN)
     printed = FirstPrinted()
-
-    def judge(timed):
-        with CPU:
-            _compare(found, timed, printed)
-
     try:
-        with contextlib.redirect_stdout(printed):
-            within_time(judge, answer)
+        with contextlib.redirect_stdout(printed), CPU:
+            _compare(found, answer, printed)
     except NotAttempted:
         return NOT_ATTEMPTED, "Replace the line that raises NotImplementedError."
     except WrongAnswer as error:
         return error.verdict, str(error) + printed.shown()
-    except TookTooLong as error:
+    except Ended as error:
         return WRONG, str(error) + printed.shown()
     number = len(list(found.cases))
     agree = f"All {number} cases agree." if number > 1 else "The one case agrees."
     holds = " The properties hold." if found.properties else ""
     return RIGHT, agree + holds + printed.shown()
+
+
+def share_right(found: Exercise, answer: Callable) -> float:
+    """Of all cases and the properties that do not hold, the share of the cases that agree."""
+    agree, cases = 0, list(found.cases)
+    for case in cases:
+        with contextlib.suppress(WrongAnswer, NotAttempted), CPU:
+            expected = found.reference(*copy.deepcopy(case))
+            got, due = _seen(found, _call(answer, case), expected, case)
+            agree += not difference(got, due, found.tolerance)
+    broken = sum(
+        bool(_broken(replace(found, properties=(p,)), answer)) for p in found.properties
+    )
+    return agree / (len(cases) + broken)
 
 
 def _compare(found, answer, printed):
@@ -165,7 +182,7 @@ def _broken(found, answer, failures=True):
     for holds in found.properties:
         try:
             result = holds(answer)
-        except Stop:
+        except (Ended, KeyboardInterrupt):
             raise
         except BaseException as error:
             if failures:
@@ -192,7 +209,7 @@ def _call(answer, case):
     arguments = copy.deepcopy(case)  # no answer may change the originals
     try:
         got = answer(*arguments)
-    except Stop:
+    except (Ended, KeyboardInterrupt):
         raise
     except BaseException as error:  # sys.exit, too
         if type(error) is NotImplementedError and not error.args:  # PyTorch's have a text
@@ -213,6 +230,8 @@ def _call(answer, case):
 
 def _own_line(answer, error):
     """The last line of the reader's own code that the error went through, on a line."""
+    if hasattr(error, "own_line"):  # from another process
+        return f"\nin       {error.own_line}" if error.own_line else ""
     code = getattr(inspect.unwrap(answer), "__code__", None)
     number, frame = None, error.__traceback__
     while frame is not None and code is not None:

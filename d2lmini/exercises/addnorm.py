@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from d2lmini.checking import properties
+from d2lmini.checking.drawing import Branch
 from d2lmini.checking.exercise import Exercise
 
 
@@ -137,19 +138,6 @@ def _equal_case():
     return X, X, torch.ones(1, 1, 2, dtype=torch.bool), 0.5
 
 
-class Branch:
-    """tanh(X @ W): a function that keeps the shape, and that can be shown in a line."""
-
-    def __init__(self, W):
-        self.W = W
-
-    def __call__(self, X):
-        return torch.tanh(X @ self.W)
-
-    def __repr__(self):
-        return f"<branch of width {len(self.W)}>"
-
-
 def _branches(num_hiddens, number):
     return tuple(Branch(W) for W in _draw(number, num_hiddens, num_hiddens, seed=3))
 
@@ -160,6 +148,25 @@ def _unbiased(X, weight, bias, eps):
 
 
 KINDS = ("layer", "batch", "steps and features")
+
+
+def _drawn_norm_case(dice):
+    batch, steps, num_hiddens = dice.sizes(3)
+    X = dice.normal(batch, steps, num_hiddens)
+    return X, dice.normal(num_hiddens), dice.normal(num_hiddens), 10.0 ** -dice.number(1, 5)
+
+
+def _drawn_add_case(dice):
+    shape = dice.sizes(3)
+    keep = dice.true(0.7, *shape)
+    return dice.normal(*shape), dice.normal(*shape), keep, dice.number(1, 6) / 10
+
+
+def _stack_case(dice):
+    batch, steps, num_hiddens, number = dice.sizes(4)
+    branches = tuple(Branch(dice.normal(num_hiddens, num_hiddens)) for _ in range(number))
+    return dice.normal(batch, steps, num_hiddens), branches
+
 
 EXERCISES = [
     Exercise(
@@ -211,6 +218,7 @@ EXERCISES = [
             "Layer normalisation: one token. Batch normalisation: one feature of all tokens.",
             "num_hiddens; batch * steps; steps * num_hiddens.",
         ),
+        draw=lambda dice: (dice.random.choice(KINDS), *dice.sizes(3)),
     ),
     Exercise(
         "addnorm-3",
@@ -264,6 +272,7 @@ EXERCISES = [
             )
             for holds in (properties.batch_independent, properties.permutation_equivariant)
         ),
+        draw=_drawn_norm_case,
     ),
     Exercise(
         "addnorm-4",
@@ -308,6 +317,7 @@ EXERCISES = [
             "Y * keep sets the dropped numbers to 0. The others are divided by 1 - dropout.",
             "F.layer_norm(X + Y * keep / (1 - dropout), X.shape[-1:])",
         ),
+        draw=_drawn_add_case,
     ),
     Exercise(
         "addnorm-5",
@@ -333,6 +343,7 @@ EXERCISES = [
             "One branch: X = X + branch(norm(X)). Nothing has normalised the last sum.",
             "for branch in branches: X = X + branch(norm(X)); then return norm(X).",
         ),
+        draw=_stack_case,
     ),
 ]  # fmt: skip
 

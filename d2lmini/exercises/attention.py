@@ -128,6 +128,28 @@ def smallest_weight_one_back(matrices, num_steps):
     return min(weights.diagonal(-1).min().item(), 0.9)
 
 
+def _heads_case(dice):
+    """Queries, keys, values and a mask: of padding or, every other time, any mask at all."""
+    batch, heads, num_queries, num_keys, size = dice.sizes(5)
+    queries, keys = (batch, heads, num_queries, size), (batch, heads, num_keys, size)
+    mask = padding_mask(dice.lengths(batch, num_keys), num_keys)
+    if dice.number(0, 1):
+        mask = dice.true(0.6, batch, 1, num_queries, num_keys)
+    return dice.normal(*queries), dice.normal(*keys), dice.normal(*keys), mask
+
+
+def _additive_case(dice):
+    queries, keys, values, mask = _heads_case(dice)
+    size, num_hiddens = queries.shape[-1], dice.number(20, 24)
+    weights = [dice.normal(num_hiddens, size) for _ in range(2)]
+    return queries, keys, values, *weights, dice.normal(num_hiddens), mask
+
+
+def _width_case(dice):
+    heads, size = dice.sizes(2)
+    return heads * size, heads
+
+
 EXERCISES = [
     Exercise(
         "attention-1",
@@ -148,6 +170,7 @@ EXERCISES = [
             "The scores are d_k and 0; divided by sqrt(d_k) they are sqrt(d_k) and 0.",
             "exp(sqrt(d_k)) divided by the sum of itself and n - 1 times exp(0).",
         ),
+        draw=lambda dice: (dice.number(2, 64), dice.number(3, 50)),
     ),
     Exercise(
         "attention-2",
@@ -181,6 +204,7 @@ EXERCISES = [
             "Project-then-split: four num_hiddens x num_hiddens matrices, whatever num_heads is.",
             "Split-then-project: W_q, W_k, W_v read and write a slice of num_hiddens / num_heads.",
         ),
+        draw=_width_case,
     ),
     Exercise(
         "attention-3",
@@ -205,6 +229,7 @@ EXERCISES = [
             "Bring heads next to head_size first: (batch, steps, heads, head_size).",
             "transpose(1, 2), then flatten(2).",
         ),
+        draw=lambda dice: (dice.normal(*dice.sizes(4)),),
     ),
     Exercise(
         "attention-4",
@@ -244,6 +269,7 @@ EXERCISES = [
             ),
             lambda answer: properties.causal(properties.as_block(answer), _PADDED[0]),
         ),
+        draw=_heads_case,
     ),
     Exercise(
         "attention-5",
@@ -291,6 +317,7 @@ EXERCISES = [
                 *_PADDED,
             ),
         ),
+        draw=_additive_case,
     ),
     Exercise(
         "attention-6",
@@ -315,5 +342,6 @@ EXERCISES = [
             "W_q: a large multiple of the identity. W_k: the identity, its columns rolled by one.",
         ),
         effect=smallest_weight_one_back,
+        draw=lambda dice: (dice.number(4, 12),),
     ),
 ]

@@ -51,6 +51,37 @@ def _unit(*shape):
     return torch.nn.functional.normalize(*_draw(shape), dim=-1)
 
 
+def _query_case(dice):
+    features, n, width = dice.sizes(3)
+    return dice.normal(features), dice.normal(n, features), dice.normal(n, width)
+
+
+def _batch_case(dice):
+    batch, m, n, features = dice.sizes(4)
+    return dice.normal(batch, m, features), dice.normal(batch, n, features)
+
+
+def _lengths_case(dice):
+    """Keys of very different lengths."""
+    query, keys, values = _query_case(dice)
+    return query, keys * dice.normal(len(keys), 1).exp(), values
+
+
+def _additive_case(dice):
+    m, n, a, b, s = dice.sizes(5)
+    shapes = (m, a), (n, b), (s, a), (s, b), (s,)
+    return tuple(dice.normal(*shape) for shape in shapes)
+
+
+def _directions_case(dice):
+    """Directions with cosines of at most 0.99, as the exercise promises."""
+    n, features = dice.sizes(2)
+    while True:
+        keys = dice.directions(n, features)
+        if (keys @ keys.T - 2 * torch.eye(n)).max() <= 0.99:
+            return keys, dice.number(0, n - 1)
+
+
 EXERCISES = [
     Exercise(
         "codes-1",
@@ -76,6 +107,7 @@ EXERCISES = [
             "The last input has been halved once, the one before twice.",
             "Input t of n has been halved n + 1 - t times.",
         ),
+        draw=lambda dice: (dice.number(3, 12),),
     ),
     Exercise(
         "codes-2",
@@ -116,6 +148,7 @@ EXERCISES = [
             "torch.softmax(scores, dim=0) makes weights of them.",
             "weights @ values is the weighted sum.",
         ),
+        draw=_query_case,
     ),
     Exercise(
         "codes-3",
@@ -167,6 +200,7 @@ EXERCISES = [
             "The query's length is the same for all keys: it does not matter for the choice.",
             "values[(keys @ query / keys.norm(dim=-1)).argmax()]",
         ),
+        draw=_lengths_case,
     ),
     Exercise(
         "codes-4",
@@ -202,6 +236,7 @@ EXERCISES = [
             "Each query spreads a weight of 1 over the n keys: which axis is theirs?",
             "weights = torch.softmax(scores, dim=-1); return weights @ states, weights",
         ),
+        draw=_batch_case,
     ),
     Exercise(
         "codes-5",
@@ -230,6 +265,7 @@ EXERCISES = [
             "To add every query to every key, give the queries an axis of size 1: (m, 1, s).",
             "torch.tanh(Q[:, None] + K) @ w",
         ),
+        draw=_additive_case,
     ),
     Exercise(
         "codes-6",
@@ -251,5 +287,6 @@ EXERCISES = [
             "Return a large multiple of keys[wanted].",
         ),
         effect=wanted_weight,
+        draw=_directions_case,
     ),
 ]

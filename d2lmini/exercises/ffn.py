@@ -66,6 +66,19 @@ def _facts(width, outputs):
     return keys.T.contiguous(), torch.randn(3, outputs, generator=generator)
 
 
+def _arrays_case(dice):
+    batch, steps, num_hiddens, ffn_num_hiddens, outputs = dice.sizes(5)
+    shapes = [(batch, steps, num_hiddens), (ffn_num_hiddens, num_hiddens),
+              (ffn_num_hiddens,), (outputs, ffn_num_hiddens), (outputs,)]  # fmt: skip
+    return tuple(dice.normal(*shape) for shape in shapes)
+
+
+def _facts_case(dice):
+    num_hiddens, outputs = dice.sizes(2, low=4)
+    keys = torch.linalg.qr(dice.normal(num_hiddens, 3))[0].T
+    return keys.contiguous(), dice.normal(3, outputs)
+
+
 EXERCISES = [
     Exercise(
         "ffn-1",
@@ -110,6 +123,7 @@ EXERCISES = [
             "A linear layer from a to b features has a * b weights and b biases.",
             "The length of the sentence is a red herring: one network serves all positions.",
         ),
+        draw=lambda dice: tuple(dice.sizes(3)),
     ),
     Exercise(
         "ffn-3",
@@ -131,6 +145,7 @@ EXERCISES = [
             "4 n d² + 2 n² d > 2 n d f. Divide by 2 n d.",
             "2 d + n > f. The smallest whole n above f - 2 d, and at least 1.",
         ),
+        draw=lambda dice: (dice.number(2, 9), dice.number(2, 60)),
     ),
     Exercise(
         "ffn-4",
@@ -168,6 +183,7 @@ EXERCISES = [
             "X @ W1.T + b1 has the shape (batch, steps, hidden). Negative numbers become 0.",
             "torch.relu(X @ W1.T + b1), then the same with W2 and b2, without the ReLU.",
         ),
+        draw=_arrays_case,
     ),
     Exercise(
         "ffn-5",
@@ -195,6 +211,7 @@ EXERCISES = [
             "x = relu(x) - relu(-x): two hidden units for each feature.",
             "W1 is the identity on top of minus the identity; W2 is both side by side.",
         ),
+        draw=lambda dice: (dice.number(3, 9),),
     ),
     Exercise(
         "ffn-6",
@@ -220,5 +237,6 @@ EXERCISES = [
             "Column i of W2 is what unit i adds: value i.",
         ),
         effect=what_it_answers,
+        draw=_facts_case,
     ),
 ]  # fmt: skip

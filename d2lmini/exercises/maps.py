@@ -32,6 +32,27 @@ def query_weight(weight, head, num_heads):
     return _set_zero(weight, rows=_slice_of(weight, head, num_heads))
 
 
+def _lengths_case(dice):
+    real, src_steps = sorted(dice.sizes(2))
+    return real, src_steps, dice.number(2, 9)
+
+
+def _maps_case(dice):
+    layers, heads, steps = dice.sizes(3)
+    return dice.weights(layers, heads, steps, steps), dice.number(1, steps)
+
+
+def _matrix_case(dice):
+    size, num_heads = dice.sizes(2)
+    width = size * num_heads
+    return dice.normal(width, width), dice.number(0, num_heads - 1), num_heads
+
+
+def _rows_case(dice):
+    shape = dice.sizes(2)
+    return dice.weights(*shape), dice.weights(*shape)
+
+
 EXERCISES = [
     Exercise(
         "maps-1",
@@ -73,6 +94,7 @@ EXERCISES = [
             "The decoder hides what lies above the diagonal.",
             "In cross-attention there are tgt_steps rows and src_steps columns.",
         ),
+        draw=_lengths_case,
     ),
     Exercise(
         "maps-2",
@@ -109,6 +131,7 @@ EXERCISES = [
             "Keep the first num_real rows, and of them the columns from num_real on.",
             "Sum over the keys, then take the mean over everything else, as a number: .item().",
         ),
+        draw=_maps_case,
     ),
     Exercise(
         "maps-3",
@@ -134,6 +157,7 @@ EXERCISES = [
             "A query of zeros. The head's query is a slice of what W_q gives.",
             "Outputs are rows of a weight: rows head * head_size to (head + 1) * head_size.",
         ),
+        draw=_matrix_case,
     ),
     Exercise(
         "maps-4",
@@ -166,5 +190,6 @@ EXERCISES = [
             "It gives 2: the weight is missing in one place and too much in another.",
             "Half of the sum, then the mean over the rows.",
         ),
+        draw=_rows_case,
     ),
 ]

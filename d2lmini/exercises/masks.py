@@ -28,6 +28,37 @@ def window_mask(valid_lens, num_steps, width):
     return causal & ~causal.tril(-width) & padding_mask(valid_lens, num_steps)
 
 
+def _lengths_case(dice):
+    batch, steps = dice.sizes(2)
+    return dice.lengths(batch, steps, shortest=0), steps
+
+
+def _tokens_case(dice):
+    batch, steps = dice.sizes(2)
+    words, pad = 1 + dice.below(8, batch, steps), dice.number(0, 9)
+    words[words == pad] = 9 - pad if pad < 9 else 1
+    real = padding_mask(dice.lengths(batch, steps), steps)[:, 0, 0]
+    return words.where(real, torch.tensor(pad)), pad
+
+
+def _scores_case(dice):
+    """One query sees no key at all."""
+    shape = dice.sizes(4)
+    mask = dice.true(0.6, *shape)
+    mask[0, 0, dice.number(0, shape[2] - 1)] = False
+    return dice.normal(*shape), mask
+
+
+def _past_case(dice):
+    queries, keys = sorted(dice.sizes(2))
+    return queries, keys
+
+
+def _window_case(dice):
+    batch, steps, width = dice.sizes(3)
+    return dice.lengths(batch, steps), steps, width
+
+
 EXERCISES = [
     Exercise(
         "masks-1",
@@ -54,6 +85,7 @@ EXERCISES = [
             "Sum min(i + 1, valid_len) over the queries 0 to num_steps - 1, padded ones included.",
         ),
         tolerance=0.0,
+        draw=_lengths_case,
     ),
     Exercise(
         "masks-2",
@@ -83,6 +115,7 @@ EXERCISES = [
             "The result needs four axes: (batch, heads, queries, keys). Tokens are keys.",
             "(tokens != pad)[:, None, None]",
         ),
+        draw=_tokens_case,
     ),
     Exercise(
         "masks-3",
@@ -129,6 +162,7 @@ EXERCISES = [
                 answer, _scores(2, 2) - 1000, torch.tensor([[True, False], [False, False]])
             ),
         ),
+        draw=_scores_case,
     ),
     Exercise(
         "masks-4",
@@ -154,6 +188,7 @@ EXERCISES = [
             "It is position num_keys - num_queries; a query sees keys up to its own position.",
             "Compare torch.arange(num_keys) with the queries' positions as a column.",
         ),
+        draw=_past_case,
     ),
     Exercise(
         "masks-5",
@@ -187,5 +222,6 @@ EXERCISES = [
             "distance = steps[:, None] - steps; it must be at least 0 and less than width.",
             "Combine the window with padding_mask(valid_lens, num_steps) by &.",
         ),
+        draw=_window_case,
     ),
 ]

@@ -95,6 +95,31 @@ def _rows(*rows):
     return torch.tensor(rows, dtype=torch.float32)
 
 
+def _column_case(dice):
+    num_hiddens = 2 * dice.number(2, 16)
+    return dice.number(0, num_hiddens - 1), num_hiddens
+
+
+def _embedding_case(dice):
+    batch, steps, half = dice.sizes(3)
+    return dice.normal(batch, steps, 2 * half), dice.number(0, 50)
+
+
+def _clock_case(dice):
+    row = sinusoidal_table(1000, 64)[dice.number(0, 999)]
+    return (row + 0.2 * dice.normal(64),)
+
+
+def _table_case(dice):
+    """The sinusoidal table in other axes, which changes no dot product; or no such table."""
+    rows, half = dice.number(4, 9), dice.number(1, 4)
+    axes = torch.linalg.qr(dice.normal(2 * half, 2 * half))[0]
+    table = sinusoidal_table(rows, 2 * half) @ axes
+    if dice.number(0, 1):
+        table[dice.number(0, rows - 1)] *= 1.5
+    return (table,)
+
+
 EXERCISES = [
     Exercise(
         "positions-1",
@@ -122,6 +147,7 @@ EXERCISES = [
             "j = column // 2, and the angle at position i is i / 10000 ** (2j / num_hiddens).",
             "Set that angle to 2 * math.pi and solve for i.",
         ),
+        draw=_column_case,
     ),
     Exercise(
         "positions-2",
@@ -164,6 +190,7 @@ EXERCISES = [
                 lambda X, mask=None: answer(X, 0), _random(3, 4, 8)
             ),
         ),
+        draw=_embedding_case,
     ),
     Exercise(
         "positions-3",
@@ -184,6 +211,7 @@ EXERCISES = [
             "All rows of the table have the same length. Which of them is most like p?",
             "Multiply sinusoidal_table(1000, len(p)) by p and take the argmax.",
         ),
+        draw=_clock_case,
     ),
     Exercise(
         "positions-4",
@@ -235,6 +263,7 @@ EXERCISES = [
             "Where in that matrix are the pairs of distance 0? Of distance 1?",
             "Each diagonal must be constant: compare products[1:, 1:] with products[:-1, :-1].",
         ),
+        draw=_table_case,
     ),
     Exercise(
         "positions-5",
@@ -274,5 +303,6 @@ EXERCISES = [
                 lambda X, mask=None: answer(X), _random(3, 4, 8)
             ),
         ),
+        draw=lambda dice: _embedding_case(dice)[:1],
     ),
 ]

@@ -95,6 +95,33 @@ def _skipping(prediction, reference, k):
     return score
 
 
+def _target_case(dice):
+    return 3 + dice.below(9, *dice.sizes(2)), dice.number(1, 2)
+
+
+def _logits_case(dice):
+    batch, steps, vocab_size = dice.sizes(3)
+    labels = dice.below(vocab_size, batch, steps)
+    return dice.normal(batch, steps, vocab_size), labels, dice.lengths(batch, steps)
+
+
+def _words(dice, number):
+    return " ".join(dice.random.choices("abcdef", k=number))
+
+
+def _sentences_case(dice):
+    sentences = [_words(dice, dice.number(1, 6)) for _ in range(dice.number(2, 6))]
+    return sentences, dice.number(2, 5)
+
+
+def _bleu_case(dice):
+    """The prediction begins as the reference does."""
+    right = _words(dice, dice.number(2, 8)).split()
+    kept = right[: dice.number(1, len(right))]
+    predicted = kept + _words(dice, dice.number(1, 4)).split()
+    return " ".join(predicted), " ".join(right), dice.number(1, 4)
+
+
 EXERCISES = [
     Exercise(
         "training-1",
@@ -127,6 +154,7 @@ EXERCISES = [
             "A choice among n equally likely words has the probability 1 / n.",
             "ln 2 nats are one bit.",
         ),
+        draw=lambda dice: (dice.random.uniform(0.1, 6),),
     ),
     Exercise(
         "training-2",
@@ -152,6 +180,7 @@ EXERCISES = [
             "The last token is never read. tgt[:, :-1] is what is left.",
             "torch.cat a column of bos and tgt[:, :-1] along dim 1.",
         ),
+        draw=_target_case,
     ),
     Exercise(
         "training-3",
@@ -206,6 +235,7 @@ EXERCISES = [
             "Position t of a sentence is real if t < valid_lens.",
             "Index with the boolean (batch, steps) and take one mean over what is left.",
         ),
+        draw=_logits_case,
     ),
     Exercise(
         "training-4",
@@ -231,6 +261,7 @@ EXERCISES = [
             "A token becomes <unk> if its word occurs fewer than min_freq times.",
             "Go through the tokens, not through the words: a word counts as often as it occurs.",
         ),
+        draw=_sentences_case,
     ),
     Exercise(
         "training-5",
@@ -289,6 +320,7 @@ EXERCISES = [
             "An n-gram of the prediction matches at most as often as the reference has it.",
             "Multiply the precisions p_n ** (1 / 2 ** n); Counter & Counter takes smaller counts.",
         ),
+        draw=_bleu_case,
     ),
     Exercise(
         "training-6",

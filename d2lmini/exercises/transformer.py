@@ -102,6 +102,43 @@ def _no_residual(block, X, mask):
     return block.addnorm2.norm(block.ffn(Y))
 
 
+def _shapes_case(dice):
+    batch, src_steps, tgt_steps, size, heads, layers, tgt_vocab = dice.sizes(7)
+    return batch, src_steps, tgt_steps, size * heads, heads, layers, tgt_vocab
+
+
+def _memory_case(dice):
+    """The order is not its own inverse: the first three words change places in a circle."""
+    batch, steps, num_hiddens = dice.sizes(3, low=4)
+    order = torch.arange(steps)
+    order[:3] = torch.tensor([1, 2, 0])
+    return dice.normal(batch, steps, num_hiddens), order
+
+
+def _caches_case(dice):
+    """Keys and values of self- and cross-attention, for each layer."""
+    batch, heads, read, src_steps, size, layers = dice.sizes(6)
+    shapes = (batch, heads, read, size), (batch, heads, src_steps, size)
+    caches = [
+        tuple((dice.normal(*shape), dice.normal(*shape)) for shape in shapes)
+        for _ in range(layers)
+    ]
+    return (caches,)
+
+
+def _block_case(dice):
+    """With norms that differ, and without chance: all of the branches dropped, or none."""
+    batch, steps, size, num_heads = dice.sizes(4)
+    width = size * num_heads
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(dice.random.getrandbits(32))
+        block = EncoderBlock(width, 2 * width, num_heads, float(dice.number(0, 1)))
+    for addnorm in (block.addnorm1, block.addnorm2):
+        addnorm.norm.weight.data = dice.normal(width)
+    mask = padding_mask(dice.lengths(batch, steps), steps)
+    return block, dice.normal(batch, steps, width), mask
+
+
 EXERCISES = [
     Exercise(
         "transformer-1",
@@ -129,6 +166,7 @@ EXERCISES = [
             "Weights are (layers, batch, heads, queries, keys).",
             "The memory keeps the shape of the embedded source; logits end in the vocabulary.",
         ),
+        draw=_shapes_case,
     ),
     Exercise(
         "transformer-2",
@@ -150,6 +188,7 @@ EXERCISES = [
             "The set has not changed. Position i now holds the word order[i].",
             "memory[:, order]",
         ),
+        draw=_memory_case,
     ),
     Exercise(
         "transformer-3",
@@ -182,6 +221,7 @@ EXERCISES = [
             "K has the shape (batch, heads, steps so far, head_size).",
             "caches[0][0][0].shape[2], and 0 for None",
         ),
+        draw=_caches_case,
     ),
     Exercise(
         "transformer-4",
@@ -212,6 +252,7 @@ EXERCISES = [
             "The network has two layers with biases: d f + f and f d + d.",
             "A norm has a weight and a bias of d numbers each.",
         ),
+        draw=lambda dice: tuple(dice.sizes(2)),
     ),
     Exercise(
         "transformer-5",
@@ -241,5 +282,6 @@ EXERCISES = [
             "block.addnorm1(X, Y) adds both arguments. What is added to the attention's output?",
             "The second: block.addnorm2(Y, block.ffn(Y)), with the Y of the first.",
         ),
+        draw=_block_case,
     ),
 ]

@@ -1,0 +1,119 @@
+"""What is asked in a chapter: its exercises with points, and the code that an answer may use."""
+
+import ast
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from d2lmini.chapters import CHAPTERS
+from d2lmini.course.notebooks import EXERCISE, read
+from d2lmini.course.submissions import CALL
+
+MAGIC = re.compile(r"^\s*[%!].*$", re.M)
+HANDED_IN = re.compile(CALL.pattern + r"\s*,\s*(\w+)")
+
+
+@dataclass
+class Task:
+    """One exercise of an assignment.
+
+    Args:
+        function: the name that the answer has in the book.
+        before: the code of the chapter that stands before it, cell by cell.
+    """
+
+    name: str
+    number: str
+    title: str
+    points: int
+    function: str
+    before: list[str]
+
+
+def tasks_of(chapters, root: Path) -> list[Task]:
+    """The exercises of some chapters, in the order given; chapters: numbers or slugs.
+
+    Raises:
+        ValueError: there is no such chapter, or no book in root.
+    """
+    numbers = {str(chapter.number): slug for slug, chapter in CHAPTERS.items()}
+    tasks = []
+    for asked in dict.fromkeys(chapters):
+        slug = numbers.get(str(asked), asked)
+        if slug not in CHAPTERS:
+            raise ValueError(f"chapter ({asked}) must be one of {', '.join(numbers)}")
+        path = root / "book" / f"{CHAPTERS[slug].file}.ipynb"
+        if not path.exists():
+            raise ValueError(f"root ({root}) must be the folder of the project, with book/")
+        before, exercise = [], None
+        for cell in read(path).cells:
+            exercise = EXERCISE.fullmatch(cell.source) or exercise
+            if cell.cell_type != "code":
+                continue
+            if exercise and (call := HANDED_IN.search(cell.source)):
+                label, title = exercise["label"], exercise["title"]
+                tasks.append(
+                    Task(
+                        label,
+                        exercise["number"],
+                        title,
+                        len(exercise["stars"]),
+                        call[3],
+                        before[:],
+                    )
+                )
+                exercise = None
+            else:
+                before.append(cell.source)
+    return tasks
+
+
+def needed(cell: str, sources: list[str]) -> list[str]:
+    """Of some cells, the imports, definitions and constants that a cell needs, one by one.
+
+    What computes is left out: a chapter trains nets, and an answer has no need of one.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: the cell is no Python.
+    """
+    statements = []
+    for source in sources:
+        for node in ast.parse(MAGIC.sub("", source)).body:
+            if names := _defined(node):
+                statements.append((node, names))
+    wanted = _used(ast.parse(cell))
+    kept = set()
+    while True:
+        more = {
+            i
+            for i, (_, names) in enumerate(statements)
+            if i not in kept and names & (wanted | {"*"})
+        }
+        if not more:
+            break
+        kept |= more
+        wanted |= set().union(*(_used(statements[i][0]) for i in more))
+    return [ast.unparse(statements[i][0]) for i in sorted(kept)]
+
+
+def _defined(node) -> set[str]:
+    """The names that a statement defines, if it does nothing else."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {(a.asname or a.name).partition(".")[0] for a in node.names}
+    if isinstance(node, ast.Assign) and not any(
+        isinstance(part, ast.Call | ast.Subscript | ast.Await)
+        for part in ast.walk(node.value)
+    ):
+        targets = [part for target in node.targets for part in ast.walk(target)]
+        if all(
+            isinstance(part, ast.Name | ast.Tuple | ast.expr_context) for part in targets
+        ):
+            return {part.id for part in targets if isinstance(part, ast.Name)}
+    return set()
+
+
+def _used(node) -> set[str]:
+    """The names that stand in some code."""
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}

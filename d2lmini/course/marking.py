@@ -1,0 +1,228 @@
+"""Marks for what was handed in: answers run in a Python of their own, values are compared here."""
+
+import os
+import shutil
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+from d2lmini.checking.exercise import Exercise
+from d2lmini.checking.grading import (
+    CPU,
+    NOT_ATTEMPTED,
+    RIGHT,
+    WRONG,
+    Ended,
+    find,
+    grade,
+    share_right,
+)
+from d2lmini.checking.process import Child, FarAnswer, told_signature
+from d2lmini.course.assignment import Task, needed
+from d2lmini.course.submissions import Submission
+
+HIDDEN = 5  # cases of each exercise that nobody has seen before
+AN_ANSWER, A_SUBMISSION = 20.0, 120.0  # seconds, for all cases and for all exercises
+PACKAGE = Path(__file__).parents[1]
+# An answer does without the references, and without what grades it.
+LEFT_OUT = shutil.ignore_patterns("exercises", "__pycache__")
+ONLY_THE_CELL = "Only the answer cell is taken: what an answer needs must stand in it."
+
+
+@dataclass
+class Mark:
+    """What an answer is worth.
+
+    Args:
+        share: of the points, 0 to 1.
+        cell: the text of the answer cell.
+    """
+
+    verdict: str = NOT_ATTEMPTED
+    message: str = "There is no answer cell for it."
+    share: float = 0.0
+    cell: str = ""
+
+
+@dataclass
+class Marked:
+    """A submission with its marks.
+
+    Args:
+        marks: exercise -> mark.
+        unconfined: what the system could not keep the answers from.
+    """
+
+    submission: Submission
+    marks: dict[str, Mark]
+    unconfined: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def mark_all(submissions, tasks: list[Task], seed: str, say=print) -> list[Marked]:
+    """Mark submissions, one for each core at a time; in the order in which they came.
+
+    Args:
+        seed: of the hidden cases, which are the same for the whole class.
+        say: is told of each submission when it is done.
+    """
+    with TemporaryDirectory(prefix="d2lmini-") as folder:
+        shutil.copytree(PACKAGE, Path(folder) / "d2lmini", ignore=LEFT_OUT)
+        done: dict[int, Marked] = {}
+        while waiting := [i for i in range(len(submissions)) if i not in done]:
+            # Spawned, for a fork of a Python that has threads may hang.
+            with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+                jobs = {
+                    pool.submit(mark, submissions[i], tasks, seed, folder): i
+                    for i in waiting
+                }
+                for job in as_completed(jobs):
+                    i = jobs[job]
+                    try:
+                        done[i] = job.result()
+                    except BrokenProcessPool:
+                        break
+                    except Exception as error:
+                        done[i] = failed(submissions[i], tasks, error)
+                    say(f"{len(done)} of {len(submissions)}: {submissions[i].student.id}")
+            if len(waiting) == len(submissions) - len(
+                done
+            ):  # the first one breaks the grader
+                done[waiting[0]] = failed(
+                    submissions[waiting[0]], tasks, "it ended the grader"
+                )
+    return [done[i] for i in range(len(submissions))]
+
+
+def failed(submission, tasks, error) -> Marked:
+    """No marks, and a word to the lecturer."""
+    submission.problems.append(f"could not be graded, please look at it yourself: {error}")
+    return Marked(submission, {task.name: Mark() for task in tasks})
+
+
+def mark(submission: Submission, tasks: list[Task], seed: str, folder: str) -> Marked:
+    """Mark one submission.
+
+    Args:
+        folder: holds a copy of the package for the answers.
+    """
+    began = time.monotonic()
+    marked = Marked(submission, {})
+    with TemporaryDirectory(prefix="d2lmini-home-") as home:
+        room = Room(folder, home)
+        try:
+            for number, task in enumerate(tasks):
+                if task.name not in submission.answers:
+                    marked.marks[task.name] = Mark()
+                    continue
+                left = A_SUBMISSION - (time.monotonic() - began)
+                earlier = [submission.answers.get(t.name, "") for t in tasks[:number]]
+                marked.marks[task.name] = mark_one(
+                    room, task, submission.answers[task.name], earlier, seed, left
+                )
+        finally:
+            room.close()
+    marked.unconfined = room.unconfined
+    marked.seconds = time.monotonic() - began
+    return marked
+
+
+def hidden(name: str, seed: str) -> Exercise:
+    """An exercise with cases of its own for each seed."""
+    with CPU:
+        return find(name).drawn(Random(seed + name), HIDDEN)
+
+
+def mark_one(room, task, cell, earlier, seed, left) -> Mark:
+    """Mark the answer to one exercise; earlier: the answer cells that stand before it."""
+    if left <= 0:
+        text = f"The answers before it took all of the {A_SUBMISSION:g} seconds there are."
+        return Mark(WRONG, text, cell=cell)
+    exercise = hidden(task.name, seed)
+    try:
+        before = needed(cell, task.before + [e for e in earlier if _parses(e)])
+        defined = room.child().ask(
+            "define", before, cell, task.name, task.function, seconds=AN_ANSWER
+        )
+        if "name" not in defined:
+            return Mark(WRONG, _why_not(task, defined), cell=cell)
+        signature = told_signature(defined["parameters"])
+        answer = FarAnswer(room.child(), defined["name"], signature, min(AN_ANSWER, left))
+        verdict, message = grade(exercise, answer)
+        share = float(verdict == RIGHT)
+        if verdict not in (RIGHT, NOT_ATTEMPTED) and room.is_alive():
+            answer.left = min(AN_ANSWER, left)
+            share = share_right(exercise, answer)
+    except (SyntaxError, ValueError) as error:
+        line = f"\nin       {error.text.strip()}" if getattr(error, "text", None) else ""
+        return Mark(WRONG, f"The cell is no Python: {error}{line}", cell=cell)
+    except Ended as error:
+        return Mark(WRONG, str(error), cell=cell)
+    except (RecursionError, MemoryError):
+        return Mark(WRONG, "The cell is too deeply nested to be read.", cell=cell)
+    if "raised NameError" in message:
+        message += f"\n{ONLY_THE_CELL}"
+    return Mark(verdict, message, share, cell)
+
+
+def _parses(cell):
+    """Whether a cell is Python."""
+    try:
+        compile(cell, "cell", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _why_not(task, defined):
+    """Why a cell holds no answer, from what the child says of it."""
+    if "error" in defined:
+        error = defined["error"]
+        text = f"The cell raised {error['kind']}: {error['text']}"
+        if error["kind"] == "NameError":
+            text += f". {ONLY_THE_CELL}"
+        return text + (f"\nin       {error['line']}" if error["line"] else "")
+    return f"The cell hands in no function; {task.function} is asked for."
+
+
+class Room:
+    """Where the answers of one submission run: a new child, if the last one is gone.
+
+    Args:
+        folder: holds the copy of the package.
+        home: an empty folder, the only one in which an answer may write.
+    """
+
+    def __init__(self, folder: str, home: str):
+        self.command = [
+            sys.executable,
+            "-I",
+            str(Path(folder, "d2lmini/course/confined.py")),
+        ]
+        self.command += [folder, str(PACKAGE)]
+        self.home, self.current, self.unconfined = home, None, []
+
+    def is_alive(self) -> bool:
+        return self.current is not None and self.current.is_alive()
+
+    def child(self) -> Child:
+        if not self.is_alive():
+            self.close()
+            kept = {n: os.environ[n] for n in ("SYSTEMROOT", "LANG") if n in os.environ}
+            places = dict.fromkeys(
+                ("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP"), self.home
+            )
+            Path(self.home).mkdir(exist_ok=True)  # an answer may have deleted it
+            self.current = Child(self.command, self.home, kept | places)
+            self.unconfined = self.current.started["unconfined"]
+        return self.current
+
+    def close(self):
+        if self.current is not None:
+            self.current.end()

@@ -1,0 +1,193 @@
+"""What a class hands in: who is in it, whose a file is, and the answers in a notebook."""
+
+import csv
+import json
+import math
+import re
+import warnings
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+import nbformat
+
+from d2lmini.chapters import CHAPTERS
+
+LARGEST = 50 * 1024**2  # bytes of a notebook
+CALL = re.compile(r"""check\s*\.\s*exercise\s*\(\s*(["'])([\w-]+)\1""")
+# Columns of a roster, as a learning platform or a person calls them.
+IDS, NAMES = ("id",), ("student", "name")
+LOGINS = ("sis user id", "sis login id", "login", "email")
+HANDED_IN = "handed in"
+
+
+@dataclass
+class Student:
+    """One line of the roster.
+
+    Args:
+        id: what stands in the names of the files that the student hands in.
+        aliases: other names that may stand there.
+        row: the whole line, by the names of the columns.
+    """
+
+    id: str
+    name: str
+    aliases: tuple[str, ...] = ()
+    row: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Submission:
+    """What one student has handed in.
+
+    Args:
+        answers: exercise -> the text of its answer cell.
+        problems: what is to be told to the student and to the lecturer.
+        time: of the last file, seconds since 1970; 0 if there is none.
+    """
+
+    student: Student
+    answers: dict[str, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    time: float = 0.0
+
+
+def read_roster(path: Path) -> tuple[list[Student], list[str]]:
+    """The students of a CSV file, such as a platform's export of its grades; and problems.
+
+    Raises:
+        ValueError: it has no column "id".
+    """
+    text = path.read_text(encoding="utf-8-sig")
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
+    students, problems = {}, []
+    rows = csv.DictReader(text.splitlines(), delimiter=delimiter)
+    columns = {str(name).strip().lower(): name for name in rows.fieldnames or ()}
+    if "id" not in columns:
+        rule = 'must have a column "id", and may have "name", "login" and others'
+        raise ValueError(f"roster ({path}) {rule}")
+
+    def of(row, names):
+        return [(row[columns[n]] or "").strip() for n in names if n in columns]
+
+    for row in rows:
+        (found,) = of(row, IDS)
+        if not found:
+            continue  # such as the line of the points that are possible
+        if found in students:
+            problems.append(f"roster: {found} stands there twice; the first line counts")
+            continue
+        names = [name for name in of(row, NAMES) if name]
+        aliases = tuple(alias for alias in of(row, LOGINS) if alias)
+        students[found] = Student(found, (names or [found])[0], aliases, dict(row))
+    return list(students.values()), problems
+
+
+def whose(path: Path, students: list[Student]) -> Student | None:
+    """The student whose id or login stands first in a path, between slashes or underscores."""
+    text = "_" + "_".join([*path.parent.parts, path.stem]).casefold() + "_"
+    places = [
+        (text.find(f"_{name.casefold()}_"), -len(name), number)
+        for number, student in enumerate(students)
+        for name in (student.id, *student.aliases)
+        if f"_{name.casefold()}_" in text
+    ]
+    return students[min(places)[2]] if places else None
+
+
+def collect(folder: Path, students: list[Student]) -> tuple[list[Submission], list[str]]:
+    """What is in a folder of submissions, by student; and files that belong to nobody."""
+    submissions = {student.id: Submission(student) for student in students}
+    problems = []
+    files = [
+        path for path in folder.rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts
+    ]
+    # The oldest first: of two answers to an exercise the newer counts.
+    for path in sorted(files, key=lambda path: (path.lstat().st_mtime, path)):
+        shown = path.relative_to(folder)
+        student = whose(shown, students)
+        if student is None:
+            problems.append(f"{shown}: nobody in the roster has an id of this path")
+        elif path.is_symlink() or not path.is_file():
+            problems.append(f"{shown}: is no file, and was not read")
+        else:
+            take(submissions[student.id], path, shown)
+    for student in students:
+        if given := student.row.get(HANDED_IN):
+            submissions[student.id].time = datetime.fromisoformat(given).timestamp()
+    return list(submissions.values()), problems
+
+
+def take(submission: Submission, path: Path, shown: Path):
+    """Add the answers of a file to a submission."""
+    answers, problems = read_answers(path)
+    submission.files.append(str(shown))
+    submission.time = max(submission.time, path.stat().st_mtime)
+    submission.problems += [f"{shown}: {problem}" for problem in problems]
+    for name in answers:
+        if name in submission.answers:
+            text = f"{name} was in an older file, too; the newer one counts"
+            submission.problems.append(f"{shown}: {text}")
+    submission.answers |= answers
+
+
+def read_answers(path: Path) -> tuple[dict[str, str], list[str]]:
+    """Exercise -> text of its answer cell; and what is wrong with the notebook."""
+    if (size := path.stat().st_size) > LARGEST:
+        rule = f"at most {LARGEST >> 20} MB are read: clear its outputs"
+        return {}, [f"the notebook has {size >> 20} MB; {rule}"]
+    try:
+        cells = _cells(path.read_bytes().decode("utf-8-sig"))
+    except Exception as error:  # a file of a stranger can be anything
+        text = str(error).partition("\n")[0][:200]
+        return {}, [f"this is no notebook ({type(error).__name__}: {text})"]
+    known = {f"{c.slug}-{n}" for c in CHAPTERS.values() for n in range(1, c.exercises + 1)}
+    answers, problems = {}, []
+    for number, (source, marked) in enumerate(cells, 1):
+        called = [name for _, name in CALL.findall(source)]
+        unknown = [name for name in called if name not in known]
+        problems += [f"cell {number}: there is no exercise {name}" for name in unknown]
+        called = [name for name in called if name in known]
+        if marked in known and marked not in called:
+            if called:
+                text = f"cell {number}: is the answer cell of {marked}, but hands in {called[0]}"
+                problems.append(f"{text}; it counts for {marked}")
+            called = [marked]
+        for name in dict.fromkeys(called):
+            if name in answers:
+                problems.append(
+                    f"cell {number}: answers {name} again; the last answer counts"
+                )
+            answers[name] = source
+    if not answers:
+        problems.append("there is no answer cell in it")
+    return answers, problems
+
+
+def _cells(text):
+    """Text and exercise, as marked in the metadata, of each code cell."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = json.loads(text)
+        if plain.get("nbformat", 4) < 4:
+            plain = json.loads(nbformat.writes(nbformat.reads(text, as_version=4)))
+    found = []
+    for cell in plain["cells"]:
+        if cell.get("cell_type") != "code":
+            continue
+        source = cell.get("source", "")
+        source = source if isinstance(source, str) else "".join(source)
+        metadata = cell.get("metadata") or {}
+        marked = (metadata.get("d2lmini") or {}).get("exercise")
+        marked = marked or (metadata.get("nbgrader") or {}).get("grade_id")
+        found.append((source.replace("\r\n", "\n"), str(marked)))
+    return found
+
+
+def late_days(submission: Submission, due: datetime | None) -> int:
+    """Days begun since the submission was due."""
+    if due is None or not submission.time:
+        return 0
+    return max(0, math.ceil((submission.time - due.timestamp()) / 86400))
