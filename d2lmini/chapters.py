@@ -23,19 +23,19 @@ CHAPTERS = {
     for number, row in enumerate(
         [
             ("codes", "From one code to attention", "01-from-codes-to-attention", 6),
-            ("masks", "Masks", "02-masks", 5),
-            ("positions", "Positional encoding", "03-positions", 5),
+            ("masks", "Masks", "02-masks", 7),
+            ("positions", "Positional encoding", "03-positions", 6),
             ("attention", "Attention", "04-attention", 6),
-            ("ffn", "The position-wise feed-forward network", "05-feed-forward", 6),
+            ("ffn", "The position-wise feed-forward network", "05-feed-forward", 7),
             (
                 "addnorm",
                 "Residual connection and layer normalisation",
                 "06-add-and-norm",
-                5,
+                6,
             ),
-            ("transformer", "The Transformer", "07-transformer", 5),
-            ("training", "Training a translator", "08-training", 6),
-            ("maps", "Looking at attention", "09-attention-maps", 4),
+            ("transformer", "The Transformer", "07-transformer", 7),
+            ("training", "Training a translator", "08-training", 7),
+            ("maps", "Looking at attention", "09-attention-maps", 5),
         ],
         start=1,
     )

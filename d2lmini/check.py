@@ -12,5 +12,5 @@ from d2lmini.checking.properties import (
     rows_sum_to_one,
     sees_what_it_may,
 )
-from d2lmini.checking.records import exercise, hint, report
+from d2lmini.checking.records import exercise, hint, mystery, report
 from d2lmini.checking.trying import TOLERANCE, Result

@@ -245,7 +245,8 @@ def test_a_property_calls_the_answer_there_too(quick):
     "value",
     [
         None, True, 3, -2.5, float("inf"), "text\ud800", 2**80, [], (1, [2, (3,)]),
-        torch.tensor(3), torch.zeros(0, 2), torch.arange(6.0).reshape(2, 3).mT, torch.tensor([True, False]),
+        torch.tensor(3), torch.zeros(0, 2), torch.arange(6.0).reshape(2, 3).mT,
+        torch.tensor([True, False]),
         torch.ones(2, dtype=torch.bfloat16), torch.arange(4)[::2],
     ],
     ids=repr,

@@ -62,6 +62,7 @@ class Worker:
         for module in (check, records):
             module.exercise = self.handed_in.__setitem__
             module.hint = module.report = lambda *_: None
+        records.Mystery.__call__ = _refuse
 
     def load(self, answer: bytes) -> dict:
         """Take the answer that a notebook has pickled."""
@@ -106,6 +107,11 @@ class Worker:
             code = getattr(inspect.unwrap(self.answer), "__code__", None)
             said = {"error": _said_of(error, getattr(code, "co_filename", ""))}
         return said | {"printed": printed.text}
+
+
+def _refuse(*_):
+    """An answer that calls the module in question shows nothing."""
+    raise RuntimeError("the answer must make the mistake itself, without the module")
 
 
 def _parameters(answer: Callable):

@@ -21,6 +21,8 @@ class Exercise:
         tolerance: relative and absolute, of numbers.
         properties: functions of an answer, each of which returns a check.Result that must hold.
         draw: a further case from the dice; None for a prediction, which has one case.
+        unseen: whether the answer is to make the mistake of a module that cannot be read,
+            check.mystery(name), which is the reference.
         effect: where many outputs are right, what is compared in their place: called with
             (output, *case). Its docstring says to the reader what it measures.
     Source: chapter 2.
@@ -34,6 +36,7 @@ class Exercise:
     tolerance: float = 1e-4
     properties: tuple[Callable, ...] = ()
     draw: Callable[[Dice], tuple] | None = None
+    unseen: bool = False
     effect: Callable | None = None
 
     def drawn(self, random: Random, number: int) -> "Exercise":

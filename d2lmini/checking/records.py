@@ -71,6 +71,31 @@ def solved_of(name: str) -> str:
     return f"{right} of the {len(names)} exercises of chapter {chapter.number} are right."
 
 
+class Mystery:
+    """A function that can be called and not be read."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __call__(self, *arguments):
+        return grading.find(self.name).reference(*arguments)
+
+    def __repr__(self):
+        return f"<the module of {self.name}, which has a mistake>"
+
+
+def mystery(name: str) -> Mystery:
+    """The module, with a mistake in it, that an exercise asks about.
+
+    Raises:
+        ValueError: the exercise asks about none.
+    Source: chapter 1.
+    """
+    if not grading.find(name).unseen:
+        raise ValueError(f"name ({name}) must be that of an exercise about a module")
+    return Mystery(name)
+
+
 def hint(name: str) -> None:
     """Print the next of an exercise's three hints.
 

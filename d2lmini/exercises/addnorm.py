@@ -168,6 +168,28 @@ def _stack_case(dice):
     return dice.normal(batch, steps, num_hiddens), branches
 
 
+def mean_of_the_sentence(X, Y):
+    """Add & norm that subtracts the mean of the whole sentence, and divides as it should."""
+    total = X + Y
+    variance = total.var(dim=-1, correction=0, keepdim=True)
+    return (total - total.mean(dim=(1, 2), keepdim=True)) / torch.sqrt(variance + 1e-5)
+
+
+def _both_of_the_sentence(X, Y):
+    return torch.nn.functional.layer_norm(X + Y, X.shape[1:])
+
+
+def _variance_of_the_sentence(X, Y):
+    total = X + Y
+    variance = total.var(dim=(1, 2), correction=0, keepdim=True)
+    return (total - total.mean(dim=-1, keepdim=True)) / torch.sqrt(variance + 1e-5)
+
+
+def _two_tensors_case(dice):
+    shape = dice.sizes(3)
+    return dice.normal(*shape), dice.normal(*shape)
+
+
 EXERCISES = [
     Exercise(
         "addnorm-1",
@@ -344,6 +366,30 @@ EXERCISES = [
             "for branch in branches: X = X + branch(norm(X)); then return norm(X).",
         ),
         draw=_stack_case,
+    ),
+    Exercise(
+        "addnorm-6",
+        mean_of_the_sentence,
+        [
+            (torch.tensor([[[1.0, 3.0], [5.0, 9.0]]]), torch.zeros(1, 2, 2)),
+            (_draw(2, 3, 4), _draw(2, 3, 4, seed=1)),
+        ],
+        {
+            "add & norm without a mistake": lambda X, Y: _norm(X + Y),
+            "mean and variance of the sentence: one of the two is each token's own": (
+                _both_of_the_sentence
+            ),
+            "the variance of the sentence and each token's own mean: it is the other way": (
+                _variance_of_the_sentence
+            ),
+        },
+        (
+            "With Y = 0 it is a norm of X alone. Does check.causal hold for it?",
+            "Look at each output token: is its mean 0? Is its variance 1?",
+            "The mean is that of the whole sentence, dim=(1, 2); the variance is right.",
+        ),
+        draw=_two_tensors_case,
+        unseen=True,
     ),
 ]  # fmt: skip
 

@@ -27,14 +27,6 @@ def merge_heads(H):
     return H.transpose(1, 2).flatten(2)
 
 
-def additive_attention(queries, keys, values, W_q, W_k, w_v, mask):
-    """Scores w_v · tanh(W_q q + W_k k), masked softmax, weighted sum."""
-    Q, K = queries @ W_q.T, keys @ W_k.T  # (batch, heads, steps, num_hiddens)
-    pairs = Q.unsqueeze(-2) + K.unsqueeze(-3)  # (..., queries, keys, num_hiddens)
-    weights = masked_softmax(torch.tanh(pairs) @ w_v, mask)
-    return weights @ values, weights
-
-
 def _divided(divisor, softmax=masked_softmax):
     """Dot-product attention with another divisor, a function of queries and keys."""
 
@@ -50,37 +42,12 @@ def _root(queries, keys):
     return math.sqrt(queries.shape[-1])
 
 
-def _additive(combine, softmax=masked_softmax):
-    """Additive attention that combines projected queries and keys in another way."""
-
-    def attention(queries, keys, values, W_q, W_k, w_v, mask):
-        Q, K = (queries @ W_q.T).unsqueeze(-2), (keys @ W_k.T).unsqueeze(-3)
-        weights = softmax(combine(Q, K) @ w_v, mask)
-        return weights @ values, weights
-
-    return attention
-
-
 def _no_mask(scores, mask):
     return torch.softmax(scores, dim=-1)
 
 
 def _mask_after(scores, mask):
     return torch.softmax(scores, dim=-1) * mask
-
-
-def _tanh_after(queries, keys, values, W_q, W_k, w_v, mask):
-    scores = (queries @ W_q.T @ w_v).unsqueeze(-1) + (keys @ W_k.T @ w_v).unsqueeze(-2)
-    weights = masked_softmax(torch.tanh(scores), mask)
-    return weights @ values, weights
-
-
-def _swapped(scores, mask):
-    return masked_softmax(scores, ~mask)
-
-
-def _tanh_of_sum(Q, K):
-    return torch.tanh(Q + K)
 
 
 def _random(*shape, seed=0):
@@ -91,15 +58,6 @@ def _inputs(batch, heads, num_queries, num_keys, head_size):
     """Queries, keys and values."""
     steps = num_queries, num_keys, num_keys
     return tuple(_random(batch, heads, n, head_size, seed=i) for i, n in enumerate(steps))
-
-
-def _matrices(num_hiddens, head_size):
-    """W_q, W_k and w_v."""
-    return (
-        _random(num_hiddens, head_size, seed=3),
-        _random(num_hiddens, head_size, seed=4),
-        _random(num_hiddens, seed=5),
-    )
 
 
 _BOTH = torch.tensor([[True, True]])
@@ -138,16 +96,15 @@ def _heads_case(dice):
     return dice.normal(*queries), dice.normal(*keys), dice.normal(*keys), mask
 
 
-def _additive_case(dice):
-    queries, keys, values, mask = _heads_case(dice)
-    size, num_hiddens = queries.shape[-1], dice.number(20, 24)
-    weights = [dice.normal(num_hiddens, size) for _ in range(2)]
-    return queries, keys, values, *weights, dice.normal(num_hiddens), mask
-
-
 def _width_case(dice):
     heads, size = dice.sizes(2)
     return heads * size, heads
+
+
+def mean_of_the_heads(queries, keys, values, mask):
+    """Attention that reports the weights of each head, and mixes by the mean over the heads."""
+    _, weights = scaled_dot_product_attention(queries, keys, values, mask)
+    return weights.mean(dim=1, keepdim=True) @ values, weights
 
 
 EXERCISES = [
@@ -273,51 +230,45 @@ EXERCISES = [
     ),
     Exercise(
         "attention-5",
-        additive_attention,
+        mean_of_the_heads,
         [
-            (*_inputs(1, 1, 1, 2, 2), *_matrices(3, 2), _BOTH),
-            (*_inputs(1, 1, 2, 2, 3), *_matrices(4, 3), _BOTH),
-            (*_inputs(2, 1, 4, 4, 5), *_matrices(6, 5), _LENS & causal_mask(4)),
-            (*_inputs(2, 3, 2, 4, 3), *_matrices(8, 3), _LENS),
+            (*_inputs(1, 2, 1, 2, 2), _BOTH),
+            (*_inputs(2, 3, 2, 4, 5), _LENS),
         ],
         {
-            "a sum without tanh: the query adds the same to all scores, and cancels": (
-                _additive(lambda Q, K: Q + K)
+            "attention without a mistake": lambda q, k, v, mask: (
+                scaled_dot_product_attention(q, k, v, mask)
             ),
-            "a division by a root, which additive attention does not have": (
-                _additive(lambda Q, K: _tanh_of_sum(Q, K) / math.sqrt(Q.shape[-1]))
+            "reported weights that are the mean as well: those are each head's own": (
+                lambda q, k, v, mask: (
+                    mean_of_the_heads(q, k, v, mask)[0],
+                    mean_of_the_heads(q, k, v, mask)[1]
+                    .mean(1, True)
+                    .expand(-1, q.shape[1], -1, -1),
+                )
             ),
-            "tanh after w_v instead of before it": _tanh_after,
-            "a product of query and key instead of their sum": (
-                _additive(lambda Q, K: torch.tanh(Q * K))
+            "an output by the weights of the first head": lambda q, k, v, mask: (
+                mean_of_the_heads(q, k, v, mask)[1][:, :1] @ v,
+                mean_of_the_heads(q, k, v, mask)[1],
             ),
-            "tanh of query and key apart, before the sum: the query cancels again": (
-                _additive(lambda Q, K: torch.tanh(Q) + torch.tanh(K))
+            "scores that are averaged over the heads, before the softmax": (
+                lambda q, k, v, mask: (
+                    masked_softmax((q @ k.mT / _root(q, k)).mean(1, True), mask) @ v,
+                    mean_of_the_heads(q, k, v, mask)[1],
+                )
             ),
-            'softmax over the wrong axis; see "Three tokens, two features" in chapter 4': (
-                _additive(_tanh_of_sum, bugs.softmax_over_queries)
-            ),
-            "attention that ignores the mask; see chapter 2": _additive(
-                _tanh_of_sum, _no_mask
-            ),
-            "a mask with its meaning swapped; see chapter 2": _additive(
-                _tanh_of_sum, _swapped
+            "values that are averaged over the heads": lambda q, k, v, mask: (
+                mean_of_the_heads(q, k, v, mask)[1] @ v.mean(1, True),
+                mean_of_the_heads(q, k, v, mask)[1],
             ),
         },
         (
-            "Project first: Q = queries @ W_q.T, K = keys @ W_k.T. How many sums Q + K are there?",
-            "One a pair: Q.unsqueeze(-2) + K.unsqueeze(-3) is (..., queries, keys, num_hiddens).",
-            "scores = torch.tanh(that sum) @ w_v; then masked_softmax and the weighted sum.",
+            "Compare weights and output with those of scaled_dot_product_attention, one by one.",
+            "With one head all is well. With two, let all scores of one head be equal.",
+            "The output of every head is mixed by weights.mean(dim=1, keepdim=True).",
         ),
-        properties=(
-            lambda answer: properties.padding_invariant(
-                properties.as_block(
-                    lambda Q, K, V, mask: answer(Q, K, V, *_matrices(3, 8), mask)
-                ),
-                *_PADDED,
-            ),
-        ),
-        draw=_additive_case,
+        draw=_heads_case,
+        unseen=True,
     ),
     Exercise(
         "attention-6",

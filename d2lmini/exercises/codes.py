@@ -21,17 +21,6 @@ def hard_attention(query, keys, values):
     return values[(keys @ query / keys.norm(dim=-1)).argmax()]
 
 
-def codes(queries, states):
-    """Attention for a batch, states being keys and values."""
-    weights = torch.softmax(queries @ states.transpose(1, 2), dim=-1)
-    return weights @ states, weights
-
-
-def _codes_over_queries(queries, states):
-    weights = torch.softmax(queries @ states.transpose(1, 2), dim=1)
-    return weights @ states, weights
-
-
 def additive_scores(queries, keys, W_q, W_k, w):
     """w . tanh(W_q q + W_k k) of all pairs."""
     return torch.tanh((queries @ W_q.T)[:, None] + keys @ W_k.T) @ w
@@ -56,11 +45,6 @@ def _query_case(dice):
     return dice.normal(features), dice.normal(n, features), dice.normal(n, width)
 
 
-def _batch_case(dice):
-    batch, m, n, features = dice.sizes(4)
-    return dice.normal(batch, m, features), dice.normal(batch, n, features)
-
-
 def _lengths_case(dice):
     """Keys of very different lengths."""
     query, keys, values = _query_case(dice)
@@ -80,6 +64,11 @@ def _directions_case(dice):
         keys = dice.directions(n, features)
         if (keys @ keys.T - 2 * torch.eye(n)).max() <= 0.99:
             return keys, dice.number(0, n - 1)
+
+
+def one_on(query, keys, values):
+    """Attention whose weights go to the value after the one that they belong to."""
+    return torch.softmax(keys @ query, dim=0).roll(1) @ values
 
 
 EXERCISES = [
@@ -204,39 +193,32 @@ EXERCISES = [
     ),
     Exercise(
         "codes-4",
-        codes,
+        one_on,
         [
-            _draw((1, 1, 1), (1, 2, 1)),
-            _draw((1, 2, 2), (1, 3, 2)),
-            _draw((2, 3, 4), (2, 3, 4)),
+            (
+                torch.tensor([5.0]),
+                torch.tensor([[1.0], [0.0]]),
+                torch.tensor([[2.0], [4.0]]),
+            ),
+            _draw((3,), (4, 3), (4, 5)),
         ],
         {
-            "a softmax over the queries: each query spreads its weight over the keys": (
-                _codes_over_queries
+            "attention without a mistake": attention,
+            "weights that go to the value before their own: it is the one after": (
+                lambda q, k, v: torch.softmax(k @ q, dim=0).roll(-1) @ v
             ),
-            "scores divided by the root of the number of features: that comes in chapter 4": (
-                lambda q, s: (
-                    (w := torch.softmax(q @ s.transpose(1, 2) / q.shape[-1] ** 0.5, -1))
-                    @ s,
-                    w,
-                )
+            "values in reverse order": lambda q, k, v: attention(q, k, v.flip(0)),
+            "a last value that is lost: it takes the first one's weight": lambda q, k, v: (
+                attention(q, k, torch.cat([v[1:], 0 * v[:1]]))
             ),
-            "scores in place of the weights": lambda q, s: (
-                codes(q, s)[0],
-                q @ s.transpose(1, 2),
-            ),
-            "weights that are right, with the scores used in the sum": lambda q, s: (
-                q @ s.transpose(1, 2) @ s,
-                codes(q, s)[1],
-            ),
-            "the results in the order weights, codes": lambda q, s: codes(q, s)[::-1],
         },
         (
-            "queries @ states.transpose(1, 2) has shape (batch, m, n).",
-            "Each query spreads a weight of 1 over the n keys: which axis is theirs?",
-            "weights = torch.softmax(scores, dim=-1); return weights @ states, weights",
+            "With torch.eye(n) as values, what comes out are the weights themselves.",
+            "Compare them with torch.softmax(keys @ query, dim=0). The same numbers, but where?",
+            "Every weight has moved one place on, and the last one to the front: roll(1).",
         ),
-        draw=_batch_case,
+        draw=_query_case,
+        unseen=True,
     ),
     Exercise(
         "codes-5",

@@ -79,6 +79,20 @@ def _facts_case(dice):
     return keys.contiguous(), dice.normal(3, outputs)
 
 
+def with_the_one_before(X, W1, b1, W2, b2):
+    """The network, with the hidden numbers of the position before added to those of each."""
+    hidden = torch.relu(X @ W1.T + b1)
+    hidden = hidden + torch.nn.functional.pad(hidden, (0, 0, 1, 0))[:, :-1]
+    return hidden @ W2.T + b2
+
+
+def with_the_one_after(X, W1, b1, W2, b2):
+    """As with_the_one_before, in the other direction."""
+    hidden = torch.relu(X @ W1.T + b1)
+    hidden = hidden + torch.nn.functional.pad(hidden, (0, 0, 0, 1))[:, 1:]
+    return hidden @ W2.T + b2
+
+
 EXERCISES = [
     Exercise(
         "ffn-1",
@@ -238,5 +252,30 @@ EXERCISES = [
         ),
         effect=what_it_answers,
         draw=_facts_case,
+    ),
+    Exercise(
+        "ffn-7",
+        with_the_one_before,
+        [_arrays(2, 2, 3, 2), _arrays(4, 3, 5, 3)],
+        {
+            "a network without a mistake": network,
+            "features of the position before added before the first layer: the ReLU comes first": (
+                lambda X, W1, b1, W2, b2: network(
+                    X + torch.nn.functional.pad(X, (0, 0, 1, 0))[:, :-1], W1, b1, W2, b2
+                )
+            ),
+            "outputs of the position before added: b2 comes in twice": (
+                lambda X, *arrays: network(X, *arrays)
+                + torch.nn.functional.pad(network(X, *arrays), (0, 0, 1, 0))[:, :-1]
+            ),
+            "the position after instead of the one before": with_the_one_after,
+        },
+        (
+            "Does check.permutation_equivariant hold? Does check.causal?",
+            "Change one token and look which outputs move. Does the first position behave?",
+            "To the hidden numbers, after the ReLU, those of the position before are added.",
+        ),
+        draw=_arrays_case,
+        unseen=True,
     ),
 ]  # fmt: skip

@@ -53,6 +53,16 @@ def _rows_case(dice):
     return dice.weights(*shape), dice.weights(*shape)
 
 
+def most_looked_at(weights, num_real):
+    """Meant to be how sharp each head is; takes the largest weight over the queries."""
+    return weights[:, :, :num_real, :num_real].amax(dim=-2).mean(dim=-1)
+
+
+def sharpness(weights, num_real):
+    """Of each head: the largest weight of a query, in the mean over the real queries."""
+    return weights[:, :, :num_real, :num_real].amax(dim=-1).mean(dim=-1)
+
+
 EXERCISES = [
     Exercise(
         "maps-1",
@@ -191,5 +201,28 @@ EXERCISES = [
             "Half of the sum, then the mean over the rows.",
         ),
         draw=_rows_case,
+    ),
+    Exercise(
+        "maps-5",
+        most_looked_at,
+        [
+            (torch.tensor([[[[1.0, 0.0], [1.0, 0.0]]]]), 2),
+            (_weights(2, 3, 4, 4), 3),
+        ],
+        {
+            "a measure without a mistake: the largest weight of each query": sharpness,
+            "padding that counts, too": lambda w, n: w.amax(dim=-2).mean(dim=-1),
+            "padded queries that count": lambda w, n: w[..., :n].amax(dim=-2).mean(dim=-1),
+            "the largest weight of all instead of a mean": lambda w, n: w[
+                :, :, :n, :n
+            ].amax(dim=(-2, -1)),
+        },
+        (
+            "Try a head that looks at the first word only, and one that looks straight ahead.",
+            "Both give one key all of a query's weight. Which of the two is said to be blurred?",
+            "The largest weight is taken over the queries, dim=-2, not over the keys.",
+        ),
+        draw=_maps_case,
+        unseen=True,
     ),
 ]

@@ -59,6 +59,44 @@ def _window_case(dice):
     return dice.lengths(batch, steps), steps, width
 
 
+def one_mask_for_all(X, mask):
+    """Attention of X on itself that hides only what is hidden in every sentence."""
+    return self_attention(X, mask.any(dim=0, keepdim=True))
+
+
+def self_attention(X, mask):
+    """Dot products, masked softmax, weighted sum; mask (batch, 1, 1, steps)."""
+    return masked_softmax(X @ X.mT, mask[:, 0]) @ X
+
+
+def next_tokens(tokens, valid_lens):
+    """What is read, what is to be predicted, and which predictions count."""
+    real = padding_mask(valid_lens - 1, tokens.shape[1] - 1)[:, 0, 0]
+    return tokens[:, :-1], tokens[:, 1:], real
+
+
+def _real_inputs(tokens, valid_lens):
+    read, due, _ = next_tokens(tokens, valid_lens)
+    return (
+        read,
+        due,
+        padding_mask(valid_lens.clamp(max=read.shape[1]), read.shape[1])[:, 0, 0],
+    )
+
+
+def _padded_case(dice):
+    """Sentences with their mask: the first is the shortest, and some padding is everybody's."""
+    batch, steps, features = dice.sizes(3, low=3)
+    lens = dice.lengths(batch, steps - 1)
+    lens[0], lens[1] = 1, steps - 1
+    return dice.normal(batch, steps, features), padding_mask(lens, steps)
+
+
+def _sequences_case(dice):
+    batch, steps = dice.sizes(2, low=3)
+    return 3 + dice.below(9, batch, steps), dice.lengths(batch, steps)
+
+
 EXERCISES = [
     Exercise(
         "masks-1",
@@ -223,5 +261,68 @@ EXERCISES = [
             "Combine the window with padding_mask(valid_lens, num_steps) by &.",
         ),
         draw=_window_case,
+    ),
+    Exercise(
+        "masks-6",
+        one_mask_for_all,
+        [
+            (torch.eye(2)[None], padding_mask(torch.tensor([1]), 2)),
+            (torch.eye(3).expand(2, 3, 3), padding_mask(torch.tensor([3, 1]), 3)),
+            (_scores(3, 4, 2), padding_mask(torch.tensor([2, 3, 1]), 4)),
+        ],
+        {
+            "attention without a mistake: each sentence has its own mask": self_attention,
+            "attention without a mask": lambda X, mask: self_attention(
+                X, torch.ones_like(mask)
+            ),
+            "a key that is hidden in all sentences if it is hidden in one": lambda X, mask: (
+                self_attention(X, mask.all(dim=0, keepdim=True))
+            ),
+            "the mask of the first sentence for all": lambda X, mask: self_attention(
+                X, mask[:1]
+            ),
+        },
+        (
+            "Give check.padding_invariant and check.batch_independent a batch of two lengths.",
+            "A short sentence sees its padding if a longer one is with it. Up to where?",
+            "One mask for all sentences: mask.any(dim=0, keepdim=True).",
+        ),
+        draw=_padded_case,
+        unseen=True,
+    ),
+    Exercise(
+        "masks-7",
+        next_tokens,
+        [
+            (torch.tensor([[5, 6]]), torch.tensor([2])),
+            (torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]]), torch.tensor([4, 2])),
+        ],
+        {
+            "a mask of what is read; it must say which predictions count": _real_inputs,
+            "targets that are not shifted: each token would predict itself": lambda t, n: (
+                t[:, :-1],
+                t[:, :-1],
+                next_tokens(t, n)[2],
+            ),
+            "inputs and targets exchanged": lambda t, n: (
+                t[:, 1:],
+                t[:, :-1],
+                next_tokens(t, n)[2],
+            ),
+            "predictions that all count, those of padding too": lambda t, n: (
+                *next_tokens(t, n)[:2],
+                torch.ones_like(t[:, 1:], dtype=torch.bool),
+            ),
+            "a mask that leaves out the last real prediction": lambda t, n: (
+                *next_tokens(t, n)[:2],
+                next_tokens(t, (n - 1).clamp(min=1))[2],
+            ),
+        },
+        (
+            "The token at position i is read to predict the one at position i + 1.",
+            "So the inputs lack the last token, the targets the first.",
+            "A sentence of n tokens has n - 1 targets: positions below n - 1 count.",
+        ),
+        draw=_sequences_case,
     ),
 ]

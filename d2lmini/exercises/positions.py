@@ -120,6 +120,11 @@ def _table_case(dice):
     return (table,)
 
 
+def counted_from_the_end(X):
+    """X plus the rows of the table in reverse: the last step stands at position 0."""
+    return X + sinusoidal_table(*X.shape[1:]).flip(0)
+
+
 EXERCISES = [
     Exercise(
         "positions-1",
@@ -304,5 +309,29 @@ EXERCISES = [
             ),
         ),
         draw=lambda dice: _embedding_case(dice)[:1],
+    ),
+    Exercise(
+        "positions-6",
+        counted_from_the_end,
+        [(torch.zeros(1, 2, 2),), (torch.zeros(1, 3, 4),), (_random(2, 5, 6),)],
+        {
+            "an encoding without a mistake": lambda X: encode(X, 0),
+            "positions from the end, of which the last is 1": lambda X: (
+                X + sinusoidal_table(X.shape[1] + 1, X.shape[2])[1:].flip(0)
+            ),
+            "the columns in reverse, not the rows": lambda X: (
+                X + sinusoidal_table(*X.shape[1:]).flip(1)
+            ),
+            "the sign turned: positions that are subtracted": lambda X: (
+                X - sinusoidal_table(*X.shape[1:])
+            ),
+        },
+        (
+            "Give it zeros: what comes back is what it adds.",
+            "Which rows of sinusoidal_table are these, and in which order?",
+            "Add sinusoidal_table(steps, d).flip(0).",
+        ),
+        draw=lambda dice: _embedding_case(dice)[:1],
+        unseen=True,
     ),
 ]

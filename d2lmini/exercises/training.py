@@ -122,6 +122,17 @@ def _bleu_case(dice):
     return " ".join(predicted), " ".join(right), dice.number(1, 4)
 
 
+def without_the_end(logits, labels, valid_lens):
+    """A loss that leaves out the last real token of each sentence, its <eos>."""
+    return masked_cross_entropy(logits, labels, (valid_lens - 1).clamp(min=1))
+
+
+def _sentences_batch_case(dice):
+    batch, steps, vocab_size = dice.sizes(3, low=3)
+    labels = dice.below(vocab_size, batch, steps)
+    return dice.normal(batch, steps, vocab_size), labels, dice.lengths(batch, steps, 2)
+
+
 EXERCISES = [
     Exercise(
         "training-1",
@@ -339,5 +350,35 @@ EXERCISES = [
             "Unseen sentences are new combinations of known words.",
             "What a word means depends on others; a second layer reads what the first has found.",
         ),
+    ),
+    Exercise(
+        "training-7",
+        without_the_end,
+        [_batch(1, 3, 3, lens=[2]), _batch(2, 4, 5, lens=[4, 2])],
+        {
+            "a loss without a mistake": masked_cross_entropy,
+            "a loss without the first token: it is the last that is missing": (
+                lambda logits, labels, lens: masked_cross_entropy(
+                    logits[:, 1:], labels[:, 1:], lens - 1
+                )
+            ),
+            "a loss without the last step of the batch: only the longest sentence ends there": (
+                lambda logits, labels, lens: masked_cross_entropy(
+                    logits, labels, lens.clamp(max=max(1, labels.shape[1] - 1))
+                )
+            ),
+            "a sum over the tokens without the last, divided by all of them": (
+                lambda logits, labels, lens: (
+                    without_the_end(logits, labels, lens) * ((lens - 1).sum() / lens.sum())
+                )
+            ),
+        },
+        (
+            "Let the logits of a single position be very wrong. Which positions move the loss?",
+            "Nothing that is wrong at the last real token of a sentence costs anything.",
+            "It is the masked loss with valid_lens - 1.",
+        ),
+        draw=_sentences_batch_case,
+        unseen=True,
     ),
 ]

@@ -3,8 +3,13 @@
 import torch
 
 from d2lmini.checking.exercise import Exercise
-from d2lmini.masks import padding_mask
-from d2lmini.transformer import EncoderBlock, TransformerDecoder, cached_steps
+from d2lmini.masks import causal_mask, padding_mask
+from d2lmini.transformer import (
+    EncoderBlock,
+    TokenEmbedding,
+    TransformerDecoder,
+    cached_steps,
+)
 
 
 def shapes(batch, src_steps, tgt_steps, width, heads, layers, tgt_vocab, order="lbh"):
@@ -137,6 +142,67 @@ def _block_case(dice):
         addnorm.norm.weight.data = dice.normal(width)
     mask = padding_mask(dice.lengths(batch, steps), steps)
     return block, dice.normal(batch, steps, width), mask
+
+
+def network_first(block, X, mask):
+    """The parts of an encoder block with its network before its attention."""
+    Y = block.addnorm1(X, block.ffn(X))
+    return block.addnorm2(Y, block.attention(Y, Y, Y, mask))
+
+
+def _network_first_own_norms(block, X, mask):
+    Y = block.addnorm2(X, block.ffn(X))
+    return block.addnorm1(Y, block.attention(Y, Y, Y, mask))
+
+
+def _side_by_side(block, X, mask):
+    Y = block.addnorm1(X, block.attention(X, X, X, mask))
+    return block.addnorm2(Y, block.ffn(X))
+
+
+def small_gpt(embedding, blocks, output, tokens):
+    """Logits of a decoder without an encoder: encoder blocks under a causal mask."""
+    X = embedding(tokens)
+    for block in blocks:
+        X = block(X, causal_mask(tokens.shape[1]))
+    return output(X)
+
+
+def _gpt_case(num_layers, vocab_size, batch, steps, width, seed=0):
+    """The parts of a net, and tokens for it."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        blocks = tuple(EncoderBlock(width, 2 * width, 2, 0.0) for _ in range(num_layers))
+        embedding = TokenEmbedding(vocab_size, width, 0.0)
+        output = torch.nn.Linear(width, vocab_size)
+        return embedding, blocks, output, torch.randint(vocab_size, (batch, steps))
+
+
+def _drawn_gpt_case(dice):
+    num_layers, batch, steps, half = dice.sizes(4)
+    sizes = num_layers, dice.number(20, 30), batch, steps, 2 * half
+    return _gpt_case(*sizes, seed=dice.random.getrandbits(32))
+
+
+def _no_future_hidden(embedding, blocks, output, tokens):
+    X = embedding(tokens)
+    for block in blocks:
+        X = block(X)
+    return output(X)
+
+
+def _first_block_only(embedding, blocks, output, tokens):
+    X = embedding(tokens)
+    for i, block in enumerate(blocks):
+        X = block(X, causal_mask(tokens.shape[1]) if i == 0 else None)
+    return output(X)
+
+
+def _strictly_before(embedding, blocks, output, tokens):
+    X = embedding(tokens)
+    for block in blocks:
+        X = block(X, causal_mask(tokens.shape[1]).tril(-1))
+    return output(X)
 
 
 EXERCISES = [
@@ -283,5 +349,51 @@ EXERCISES = [
             "The second: block.addnorm2(Y, block.ffn(Y)), with the Y of the first.",
         ),
         draw=_block_case,
+    ),
+    Exercise(
+        "transformer-6",
+        network_first,
+        list(_blocks())[:2],
+        {
+            "a block without a mistake": lambda block, X, mask: block(X, mask),
+            "the network first, each part with its own norm: the norms keep their places": (
+                _network_first_own_norms
+            ),
+            "attention first, and a network that reads X": _side_by_side,
+            "attention without the mask": lambda block, X, mask: network_first(
+                block, X, None
+            ),
+        },
+        (
+            "Silence the attention: fill block.attention.W_o.weight with zeros. What is left?",
+            "Compare it with what block(X, mask) leaves. Where does the network come in?",
+            "addnorm1(X, ffn(X)) comes first, then the attention, with addnorm2.",
+        ),
+        draw=_block_case,
+        unseen=True,
+    ),
+    Exercise(
+        "transformer-7",
+        small_gpt,
+        [_gpt_case(1, 5, 1, 2, 4), _gpt_case(2, 9, 2, 5, 8)],
+        {
+            "a net that sees the future: every block needs the causal mask": _no_future_hidden,
+            "a causal mask in the first block only": _first_block_only,
+            "a mask that hides each token from itself": _strictly_before,
+            "one block where several are given": lambda embedding, blocks, output, tokens: (
+                small_gpt(embedding, blocks[:1], output, tokens)
+                if len(blocks) > 1
+                else small_gpt(embedding, blocks * 2, output, tokens)
+            ),
+            "blocks in reverse order": lambda embedding, blocks, output, tokens: small_gpt(
+                embedding, (blocks * (1 + (len(blocks) == 1)))[::-1], output, tokens
+            ),
+        },
+        (
+            "A decoder block without its cross-attention: which block of this chapter is that?",
+            "An encoder block takes any mask. Which one keeps it from reading ahead?",
+            "embedding, then each block with causal_mask(steps), then output.",
+        ),
+        draw=_drawn_gpt_case,
     ),
 ]
