@@ -23,7 +23,7 @@ CHAPTERS = {
     for number, row in enumerate(
         [
             ("codes", "From one code to attention", "01-from-codes-to-attention", 6),
-            ("masks", "Masks", "02-masks", 7),
+            ("masks", "Masks", "02-masks", 8),
             ("positions", "Positional encoding", "03-positions", 6),
             ("attention", "Attention", "04-attention", 6),
             ("ffn", "The position-wise feed-forward network", "05-feed-forward", 7),
@@ -31,11 +31,11 @@ CHAPTERS = {
                 "addnorm",
                 "Residual connection and layer normalisation",
                 "06-add-and-norm",
-                6,
+                7,
             ),
-            ("transformer", "The Transformer", "07-transformer", 7),
-            ("training", "Training a translator", "08-training", 7),
-            ("maps", "Looking at attention", "09-attention-maps", 5),
+            ("transformer", "The Transformer", "07-transformer", 8),
+            ("training", "Training a translator", "08-training", 8),
+            ("maps", "Looking at attention", "09-attention-maps", 6),
         ],
         start=1,
     )

@@ -227,6 +227,6 @@ def test_in_a_notebook_a_box_is_shown_and_elsewhere_text(capsys):
         (output,) = captured.outputs
         assert "✓ masks-3: right." in output.data["text/html"]
         assert output.data["text/plain"].startswith("masks-3: right. All 8 cases")
-        assert "1 of the 7 exercises of chapter 2 are right." in output.data["text/html"]
+        assert "1 of the 8 exercises of chapter 2 are right." in output.data["text/html"]
     finally:
         shell.clear_instance()

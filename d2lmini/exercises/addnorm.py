@@ -6,6 +6,7 @@ from torch import nn
 from d2lmini.checking import properties
 from d2lmini.checking.drawing import Branch
 from d2lmini.checking.exercise import Exercise
+from d2lmini.checking.subjects import Block
 
 
 def by_hand():
@@ -188,6 +189,25 @@ def _variance_of_the_sentence(X, Y):
 def _two_tensors_case(dice):
     shape = dice.sizes(3)
     return dice.normal(*shape), dice.normal(*shape)
+
+
+def kind_of_block(block):
+    """By an input so large that the branch no longer matters."""
+    X = 1e4 * _draw(1, 1, 8, seed=5)
+    if torch.allclose(block(X), X, rtol=1e-2, atol=2):
+        return "pre-norm"
+    return "post-norm" if torch.allclose(block(X), _norm(X), atol=1e-2) else "no shortcut"
+
+
+def _block(kind, seed=0):
+    return (Block(kind, _draw(8, 8, seed=seed)),)
+
+
+BLOCKS = "post-norm", "pre-norm", "no shortcut"
+
+
+def _by_the_mean(block):
+    return "post-norm" if block(_draw(1, 1, 8)).mean().abs() < 1e-4 else "pre-norm"
 
 
 EXERCISES = [
@@ -390,6 +410,24 @@ EXERCISES = [
         ),
         draw=_two_tensors_case,
         unseen=True,
+    ),
+    Exercise(
+        "addnorm-7",
+        kind_of_block,
+        [_block(kind) for kind in BLOCKS],
+        {
+            "a look at the mean, which is 0 for every block that ends with a norm": _by_the_mean,
+            "post-norm and pre-norm exchanged": lambda block: {
+                "post-norm": "pre-norm", "pre-norm": "post-norm", "no shortcut": "no shortcut",
+            }[kind_of_block(block)],
+            "the belief that every block is a pre-norm block": lambda block: "pre-norm",
+        },
+        (
+            "f is never larger than 1. Which input makes it negligible?",
+            "With X a thousand times as large, what is left of X + f(norm(X))? Of norm(X + f(X))?",
+            "Compare the output for a huge X with X itself, then with the norm of X.",
+        ),
+        draw=lambda dice: _block(dice.random.choice(BLOCKS), dice.number(0, 10**6)),
     ),
 ]  # fmt: skip
 

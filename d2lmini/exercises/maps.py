@@ -1,8 +1,11 @@
 """Exercises of chapter 9."""
 
+import itertools
+
 import torch
 
 from d2lmini.checking.exercise import Exercise
+from d2lmini.checking.subjects import Loss
 
 
 def _weights(*shape, seed=0):
@@ -61,6 +64,37 @@ def most_looked_at(weights, num_real):
 def sharpness(weights, num_real):
     """Of each head: the largest weight of a query, in the mean over the real queries."""
     return weights[:, :, :num_real, :num_real].amax(dim=-1).mean(dim=-1)
+
+
+def smallest_that_matters(loss, num_heads):
+    """The smallest set of heads without which the loss rises by more than 1, sorted."""
+    for size in (1, 2):
+        for heads in itertools.combinations(range(num_heads), size):
+            if loss(heads) > loss(()) + 1:
+                return list(heads)
+    return []
+
+
+def _loss(*groups):
+    return Loss([(set(heads), cost) for heads, cost in groups], 0.2)
+
+
+def _heads_case(dice):
+    """A pair that stands in for each other, a cheap head; at times one that costs much."""
+    num_heads = dice.number(5, 9)
+    one, two, alone, cheap = dice.random.sample(range(num_heads), 4)
+    groups = [({one, two}, 3.0), ({cheap}, 0.4)]
+    if dice.number(0, 1):
+        groups.append(({alone}, 2.0))
+    return _loss(*groups), num_heads
+
+
+def _one_by_one(loss, num_heads):
+    return next(([h] for h in range(num_heads) if loss([h]) > loss(()) + 1), [])
+
+
+def _most_expensive(loss, num_heads):
+    return [max(range(num_heads), key=lambda head: loss([head]))]
 
 
 EXERCISES = [
@@ -224,5 +258,25 @@ EXERCISES = [
         ),
         draw=_maps_case,
         unseen=True,
+    ),
+    Exercise(
+        "maps-6",
+        smallest_that_matters,
+        [
+            (_loss(({1}, 2.0)), 3),
+            (_loss(({0, 2}, 3.0)), 3),
+            (_loss(({1, 3}, 3.0), ({0}, 0.4)), 4),
+        ],
+        {
+            "heads removed one at a time: one may stand in for the other": _one_by_one,
+            "the single head whose removal costs the most": _most_expensive,
+            "all heads at once, which says nothing of each": lambda loss, n: list(range(n)),
+        },
+        (
+            "Remove each head alone. What if nothing happens?",
+            "Two heads may do the same work. Then only the loss without both rises.",
+            "itertools.combinations(range(num_heads), 2) goes through the pairs.",
+        ),
+        draw=_heads_case,
     ),
 ]

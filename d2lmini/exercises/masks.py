@@ -4,6 +4,7 @@ import torch
 
 from d2lmini.checking import bugs, properties
 from d2lmini.checking.exercise import Exercise
+from d2lmini.checking.subjects import Model
 from d2lmini.masks import causal_mask, masked_softmax, padding_mask
 
 
@@ -95,6 +96,34 @@ def _padded_case(dice):
 def _sequences_case(dice):
     batch, steps = dice.sizes(2, low=3)
     return 3 + dice.below(9, batch, steps), dice.lengths(batch, steps)
+
+
+def how_far_ahead(model):
+    """How many positions ahead a model looks: what moves if a single position changes."""
+    X = torch.zeros(1, 12, FEATURES)
+    changed = X.clone()
+    changed[0, 11] = 1.0
+    moved = (model(X) != model(changed)).any(-1)[0].nonzero()  # positions
+    return 11 - int(moved[0])
+
+
+FEATURES = 3
+
+
+def _model(ahead, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return (Model(ahead, torch.randn(FEATURES, FEATURES, generator=generator)),)
+
+
+def _first_position_only(model):
+    """What moves at the first position."""
+    X = torch.zeros(1, 12, FEATURES)
+    for ahead in range(11, 0, -1):
+        changed = X.clone()
+        changed[0, ahead] = 1.0
+        if (model(X) != model(changed))[0, 0].any():
+            return min(ahead, 1)
+    return 0
 
 
 EXERCISES = [
@@ -324,5 +353,25 @@ EXERCISES = [
             "A sentence of n tokens has n - 1 targets: positions below n - 1 count.",
         ),
         draw=_sequences_case,
+    ),
+    Exercise(
+        "masks-8",
+        how_far_ahead,
+        [_model(0), _model(1), _model(3)],
+        {
+            "an experiment that finds whether a model looks ahead, but not how far": (
+                _first_position_only
+            ),
+            "a count that takes the position itself for a future one": lambda model: (
+                how_far_ahead(model) + 1
+            ),
+            "the belief that every model is causal": lambda model: 0,
+        },
+        (
+            "Change one late position, and nothing else. Which outputs move?",
+            "The earliest output that moves lies as far before it as the model looks ahead.",
+            "Two inputs that differ at position 11; the first position whose outputs differ.",
+        ),
+        draw=lambda dice: _model(dice.number(0, 5), dice.number(0, 10**6)),
     ),
 ]

@@ -1,6 +1,7 @@
 """Exercises of chapter 8."""
 
 import math
+import statistics
 from collections import Counter
 
 import torch
@@ -131,6 +132,28 @@ def _sentences_batch_case(dice):
     batch, steps, vocab_size = dice.sizes(3, low=3)
     labels = dice.below(vocab_size, batch, steps)
     return dice.normal(batch, steps, vocab_size), labels, dice.lengths(batch, steps, 2)
+
+
+def verdict_on(ours, theirs):
+    """What the rule of the chapter says of two settings, from the results of their seeds."""
+    difference = statistics.mean(ours) - statistics.mean(theirs)
+    if abs(difference) < statistics.stdev(ours) + statistics.stdev(theirs):
+        return "cannot tell"
+    return "better" if difference > 0 else "worse"
+
+
+def _best_of_each(ours, theirs):
+    return "better" if max(ours) > max(theirs) else "worse"
+
+
+def _by_the_means(ours, theirs):
+    return "better" if statistics.mean(ours) > statistics.mean(theirs) else "worse"
+
+
+def _results_case(dice):
+    """Two settings of five seeds; their means are far apart, or not at all."""
+    apart = dice.random.choice([-9.0, 0.0, 0.5, 9.0])
+    return [(90 + place + dice.normal(5)).tolist() for place in (apart, 0.0)]
 
 
 EXERCISES = [
@@ -380,5 +403,29 @@ EXERCISES = [
         ),
         draw=_sentences_batch_case,
         unseen=True,
+    ),
+    Exercise(
+        "training-8",
+        verdict_on,
+        [
+            ([2.0, 2.5], [1.0, 1.5]),
+            ([1.0, 1.5], [2.0, 2.5]),
+            ([1.0, 3.0], [1.5, 2.0]),
+            ([90.0, 97.0, 91.0], [93.0, 94.0, 95.0]),
+        ],
+        {
+            "a comparison of the best seed of each": _best_of_each,
+            "a comparison of the means alone": _by_the_means,
+            "a verdict turned round": lambda ours, theirs: verdict_on(theirs, ours),
+            "one of the two deviations: both results are uncertain": lambda ours, theirs: (
+                verdict_on(ours, [statistics.mean(theirs)] * 2)
+            ),
+        },
+        (
+            "Of each setting, the mean and the standard deviation over its seeds.",
+            "A difference of means smaller than the two deviations together says nothing.",
+            "statistics.mean and statistics.stdev do it.",
+        ),
+        draw=lambda dice: tuple(_results_case(dice)),
     ),
 ]

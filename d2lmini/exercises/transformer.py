@@ -3,6 +3,7 @@
 import torch
 
 from d2lmini.checking.exercise import Exercise
+from d2lmini.checking.subjects import Net
 from d2lmini.masks import causal_mask, padding_mask
 from d2lmini.transformer import (
     EncoderBlock,
@@ -205,6 +206,26 @@ def _strictly_before(embedding, blocks, output, tokens):
     return output(X)
 
 
+def source_and_order(net):
+    """Whether a net uses the source, and whether it uses its order."""
+    src, tgt = torch.tensor([1, 2, 3, 4]), torch.tensor([5, 6])
+    before = net(src, tgt)
+    return [
+        not torch.allclose(before, net(torch.tensor([7, 8, 9, 0]), tgt)),
+        not torch.allclose(before, net(src.flip(0), tgt), atol=1e-5),
+    ]
+
+
+def _net(source, order, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return (Net(source, order, torch.randn(10, 10, generator=generator)),)
+
+
+def _drawn_net(dice):
+    source = dice.number(0, 2) > 0
+    return _net(source, source and dice.number(0, 1) > 0, dice.number(0, 10**6))
+
+
 EXERCISES = [
     Exercise(
         "transformer-1",
@@ -395,5 +416,23 @@ EXERCISES = [
             "embedding, then each block with causal_mask(steps), then output.",
         ),
         draw=_drawn_gpt_case,
+    ),
+    Exercise(
+        "transformer-8",
+        source_and_order,
+        [_net(False, False), _net(True, False), _net(True, True)],
+        {
+            "two answers that are always the same: order is one of the things a source has": (
+                lambda net: [source_and_order(net)[0]] * 2
+            ),
+            "the two answers exchanged": lambda net: source_and_order(net)[::-1],
+            "the belief that a net uses all that it is given": lambda net: [True, True],
+        },
+        (
+            "Change the source and keep the target. Do the logits move?",
+            "Then keep the words of the source, and change only their order.",
+            "Compare net(src, tgt) with net(other_src, tgt) and with net(src.flip(0), tgt).",
+        ),
+        draw=_drawn_net,
     ),
 ]

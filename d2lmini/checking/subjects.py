@@ -1,0 +1,80 @@
+"""What a reader's experiments are made on: models that can be called, and say nothing else."""
+
+import torch
+from torch import Tensor
+
+
+class Subject:
+    """Something to experiment with; an answer finds out about it by calling it."""
+
+    def __repr__(self):
+        return f"<{type(self).__name__.lower()}>"
+
+
+class Model(Subject):
+    """Each position gets a mixture of itself, those before it, and so many after it.
+
+    Shapes:
+        X: (batch, steps, features), and so the result
+    """
+
+    def __init__(self, ahead: int, W: Tensor):
+        self._ahead, self._W = ahead, W
+
+    def __call__(self, X):
+        steps = torch.arange(X.shape[1])
+        seen = (steps <= steps[:, None] + self._ahead).float()  # (queries, keys)
+        return torch.tanh(seen @ X @ self._W / X.shape[1])
+
+
+class Block(Subject):
+    """norm(X + f(X)), X + f(norm(X)) or norm(f(X)), of which f is never larger than 1.
+
+    Args:
+        kind: "post-norm", "pre-norm" or "no shortcut".
+    """
+
+    def __init__(self, kind: str, W: Tensor):
+        self._kind, self._W = kind, W
+
+    def __call__(self, X):
+        norm = torch.nn.functional.layer_norm
+        if self._kind == "pre-norm":
+            return X + torch.tanh(norm(X, X.shape[-1:]) @ self._W)
+        shortcut = X if self._kind == "post-norm" else 0
+        return norm(shortcut + torch.tanh(X @ self._W), X.shape[-1:])
+
+
+class Net(Subject):
+    """Logits for a target, from the source (if it is used) and its order (if that is).
+
+    Shapes:
+        src: (source steps,), tgt: (steps,): token ids below 10; logits: (steps, 10)
+    """
+
+    def __init__(self, source: bool, order: bool, table: Tensor):
+        self._source, self._order, self._table = source, order, table
+
+    def __call__(self, src, tgt):
+        logits = self._table[tgt]  # (steps, 10)
+        if self._source:
+            places = (
+                torch.arange(1.0, len(src) + 1) if self._order else torch.ones(len(src))
+            )
+            logits = logits + places @ self._table[src] / len(src)
+        return logits
+
+
+class Loss(Subject):
+    """The loss of a net without some heads: it rises when the last of a group is gone.
+
+    Args:
+        groups: heads that can stand in for each other, and what the loss rises without them.
+    """
+
+    def __init__(self, groups: list[tuple[set, float]], base: float):
+        self._groups, self._base = groups, base
+
+    def __call__(self, removed):
+        gone = set(removed)
+        return self._base + sum(cost for heads, cost in self._groups if heads <= gone)
