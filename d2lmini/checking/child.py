@@ -62,6 +62,7 @@ class Worker:
         for module in (check, records):
             module.exercise = self.handed_in.__setitem__
             module.hint = module.report = lambda *_: None
+            module.mystery = records.Mystery
         records.Mystery.__call__ = _refuse
 
     def load(self, answer: bytes) -> dict:

@@ -275,7 +275,7 @@ EXERCISES = [
         (
             "Remove each head alone. What if nothing happens?",
             "Two heads may do the same work. Then only the loss without both rises.",
-            "itertools.combinations(range(num_heads), 2) goes through the pairs.",
+            "First every head alone; if that finds nothing, every pair of two different heads.",
         ),
         draw=_heads_case,
     ),
