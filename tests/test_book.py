@@ -13,6 +13,7 @@ from notebooks import canonical  # of tools/
 from portable import EXERCISE, PYTHON, SOLUTION
 
 from d2lmini.chapters import CHAPTERS as CHAPTER_TABLE
+from d2lmini.checking.grading import all_exercises
 
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"
@@ -151,6 +152,13 @@ def test_the_lecturer_s_page_names_what_there_is():
     assert len(named) > 15 and named <= headings, named - headings
     numbers = set(re.findall(r"\b(\d\.\d)\b", text.partition("## One term")[0]))
     assert numbers <= {e["number"] for path in CHAPTERS for e in exercises_of(path)}
+    (row,) = re.findall(r"^\| find the mistake .*\| (.*) \|$", text, re.M)
+    found = {e["label"]: e["number"] for path in CHAPTERS for e in exercises_of(path)}
+    unseen = [found[name] for name, exercise in all_exercises().items() if exercise.unseen]
+    assert row.split(", ") == unseen and len(unseen) == len(CHAPTERS)
+    (row,) = re.findall(r"^\| design it.*\| (.*) \|$", text, re.M)
+    assert [number[0] for number in row.split(", ")] == list("123456789")
+    assert set(row.split(", ")) <= set(found.values())
 
 
 @every_notebook
