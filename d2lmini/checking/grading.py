@@ -117,17 +117,24 @@ def grade(found: Exercise, answer: Callable) -> tuple[str, str]:
 
 
 def share_right(found: Exercise, answer: Callable) -> float:
-    """Of all cases and the properties that do not hold, the share of the cases that agree."""
-    agree, cases = 0, list(found.cases)
-    for case in cases:
+    """The share of the cases that agree, beyond those for which one constant answer would do.
+
+    Each property that does not hold counts as a case that does not agree.
+    """
+    agree, wanted = 0, []
+    for case in found.cases:
+        expected = found.reference(*copy.deepcopy(case))
+        wanted.append(expected)
         with contextlib.suppress(WrongAnswer, NotAttempted), CPU:
-            expected = found.reference(*copy.deepcopy(case))
             got, due = _seen(found, _call(answer, case), expected, case)
             agree += not difference(got, due, found.tolerance)
-    broken = sum(
-        bool(_broken(replace(found, properties=(p,)), answer)) for p in found.properties
+    properties = [replace(found, properties=(holds,)) for holds in found.properties]
+    broken = sum(bool(_broken(one, answer)) for one in properties)
+    constant = max(
+        sum(not difference(a, b, found.tolerance) for b in wanted) for a in wanted
     )
-    return agree / (len(cases) + broken)
+    others = len(wanted) + broken - constant
+    return max(0.0, (agree - constant) / others) if others else 0.0
 
 
 def _compare(found, answer, printed):

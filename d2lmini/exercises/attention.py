@@ -239,7 +239,7 @@ EXERCISES = [
             "attention without a mistake": lambda q, k, v, mask: (
                 scaled_dot_product_attention(q, k, v, mask)
             ),
-            "reported weights that are the mean as well: those are each head's own": (
+            "attention that also reports mean weights; it should report each head's own": (
                 lambda q, k, v, mask: (
                     mean_of_the_heads(q, k, v, mask)[0],
                     mean_of_the_heads(q, k, v, mask)[1]

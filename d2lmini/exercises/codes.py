@@ -204,7 +204,7 @@ EXERCISES = [
         ],
         {
             "attention without a mistake": attention,
-            "weights that go to the value before their own: it is the one after": (
+            "weights shifted to the previous value; they go to the next": (
                 lambda q, k, v: torch.softmax(k @ q, dim=0).roll(-1) @ v
             ),
             "values in reverse order": lambda q, k, v: attention(q, k, v.flip(0)),
@@ -238,7 +238,7 @@ EXERCISES = [
             "scores (n, m), with queries and keys exchanged": lambda *x: (
                 additive_scores(*x).T
             ),
-            "tanh of query and key apart": lambda q, k, W_q, W_k, w: (
+            "tanh applied to query and key separately": lambda q, k, W_q, W_k, w: (
                 (torch.tanh(q @ W_q.T)[:, None] + torch.tanh(k @ W_k.T)) @ w
             ),
         },

@@ -264,7 +264,7 @@ EXERCISES = [
                     X + torch.nn.functional.pad(X, (0, 0, 1, 0))[:, :-1], W1, b1, W2, b2
                 )
             ),
-            "outputs of the position before added: b2 comes in twice": (
+            "a network that adds the previous position's output, and so adds b2 twice": (
                 lambda X, *arrays: network(X, *arrays)
                 + torch.nn.functional.pad(network(X, *arrays), (0, 0, 1, 0))[:, :-1]
             ),

@@ -312,7 +312,7 @@ EXERCISES = [
             ),
         },
         (
-            "Give check.padding_invariant and check.batch_independent a batch of two lengths.",
+            "Give check.padding_invariant a batch with two lengths, then one sentence alone.",
             "A short sentence sees its padding if a longer one is with it. Up to where?",
             "One mask for all sentences: mask.any(dim=0, keepdim=True).",
         ),
@@ -338,7 +338,7 @@ EXERCISES = [
                 t[:, :-1],
                 next_tokens(t, n)[2],
             ),
-            "predictions that all count, those of padding too": lambda t, n: (
+            "a loss mask that counts predictions of padding": lambda t, n: (
                 *next_tokens(t, n)[:2],
                 torch.ones_like(t[:, 1:], dtype=torch.bool),
             ),

@@ -142,6 +142,13 @@ def verdict_on(ours, theirs):
     return "better" if difference > 0 else "worse"
 
 
+def _with_n(ours, theirs):
+    difference = statistics.mean(ours) - statistics.mean(theirs)
+    if abs(difference) < statistics.pstdev(ours) + statistics.pstdev(theirs):
+        return "cannot tell"
+    return "better" if difference > 0 else "worse"
+
+
 def _best_of_each(ours, theirs):
     return "better" if max(ours) > max(theirs) else "worse"
 
@@ -412,17 +419,21 @@ EXERCISES = [
             ([1.0, 1.5], [2.0, 2.5]),
             ([1.0, 3.0], [1.5, 2.0]),
             ([90.0, 97.0, 91.0], [93.0, 94.0, 95.0]),
+            ([3.0, 5.0], [1.2, 2.8]),  # told apart only by deviations with n, not n - 1
         ],
         {
             "a comparison of the best seed of each": _best_of_each,
             "a comparison of the means alone": _by_the_means,
-            "a verdict turned round": lambda ours, theirs: verdict_on(theirs, ours),
-            "one of the two deviations: both results are uncertain": lambda ours, theirs: (
+            'a judge with "better" and "worse" swapped': lambda ours, theirs: verdict_on(
+                theirs, ours
+            ),
+            "a judge with standard deviations that divide by n, not by n - 1": _with_n,
+            "a rule with only one of the two deviations; both count": lambda ours, theirs: (
                 verdict_on(ours, [statistics.mean(theirs)] * 2)
             ),
         },
         (
-            "Of each setting, the mean and the standard deviation over its seeds.",
+            "Compute each setting's mean and standard deviation over its seeds.",
             "A difference of means smaller than the two deviations together says nothing.",
             "statistics.mean and statistics.stdev do it.",
         ),

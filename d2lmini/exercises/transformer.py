@@ -396,18 +396,16 @@ EXERCISES = [
     Exercise(
         "transformer-7",
         small_gpt,
-        [_gpt_case(1, 5, 1, 2, 4), _gpt_case(2, 9, 2, 5, 8)],
+        [_gpt_case(2, 5, 1, 2, 4), _gpt_case(3, 9, 2, 5, 8)],
         {
             "a net that sees the future: every block needs the causal mask": _no_future_hidden,
             "a causal mask in the first block only": _first_block_only,
             "a mask that hides each token from itself": _strictly_before,
-            "one block where several are given": lambda embedding, blocks, output, tokens: (
-                small_gpt(embedding, blocks[:1], output, tokens)
-                if len(blocks) > 1
-                else small_gpt(embedding, blocks * 2, output, tokens)
+            "one block where several are given": lambda embedding, blocks, *rest: small_gpt(
+                embedding, blocks[:1], *rest
             ),
-            "blocks in reverse order": lambda embedding, blocks, output, tokens: small_gpt(
-                embedding, (blocks * (1 + (len(blocks) == 1)))[::-1], output, tokens
+            "blocks in reverse order": lambda embedding, blocks, *rest: small_gpt(
+                embedding, blocks[::-1], *rest
             ),
         },
         (
