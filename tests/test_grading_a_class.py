@@ -23,6 +23,8 @@ from d2lmini.course.marking import (
     HIDDEN,
     LEFT_OUT,
     PACKAGE,
+    Mark,
+    Marked,
     Room,
     hidden,
     mark,
@@ -30,7 +32,7 @@ from d2lmini.course.marking import (
     mark_one,
 )
 from d2lmini.course.notebooks import EXERCISE, PYTHON, SOLUTION, read, text_of
-from d2lmini.course.reports import feedback
+from d2lmini.course.reports import feedback, write_all
 from d2lmini.course.submissions import (
     Student,
     Submission,
@@ -229,6 +231,42 @@ def test_no_forgery_earns_a_point(copy_of_the_package, tmp_path):
         room.close()
 
 
+def test_an_answer_cannot_have_a_file_read_for_it(marks):
+    """An error names the file in which it was raised; the grader does not look it up."""
+    body = (
+        f"code = compile('def f(*_): raise ValueError(1)', {str(ROOT / 'README.md')!r}, 'exec')\n"
+        "exec(code, globals())\nmy_masked_softmax = f\n"
+        "check.exercise('masks-3', f)"
+    )
+    found = marks(masks_3=body)
+    first = (ROOT / "README.md").read_text("utf-8").partition("\n")[0]
+    assert "ValueError: 1" in found["masks-3"].message
+    assert first not in found["masks-3"].message and "\nin " not in found["masks-3"].message
+
+
+def test_the_first_try_counts(marks):
+    """An answer that has seen a case before may not know better."""
+    body = (
+        "seen[num_queries, num_keys] = seen.get((num_queries, num_keys), 0) + 1\n"
+        "right = torch.ones(num_queries, num_keys).tril(num_keys - num_queries).bool()\n"
+        "return right if seen[num_queries, num_keys] > 1 else ~right"
+    )
+    answer = cell(body, "masks-4", "num_queries, num_keys")
+    assert marks(masks_4=f"seen = {{}}\n\n\n{answer}")["masks-4"].share < 0.5
+
+
+def test_what_an_experiment_is_made_on_cannot_be_looked_into(marks):
+    for body in (
+        "return model._ahead",
+        "return vars(model)['_ahead']",
+        "return repr(model)",
+    ):
+        found = marks(masks_8=cell(body, "masks-8", "model"))["masks-8"]
+        assert found.verdict == WRONG and found.share == 0, found.message
+    found = marks(masks_8=cell("return model('no tensor')", "masks-8", "model"))["masks-8"]
+    assert "raised RuntimeError: AttributeError: 'str'" in found.message
+
+
 def test_of_an_exercise_a_forgery_leaves_the_others_alone(marks):
     """What an answer does to PyTorch in its process is of no use for the next one."""
     body = (
@@ -257,7 +295,7 @@ HOSTILE = {
         "Expected a torch.Tensor",
     ),
     "prints much": ("print('x' * 10**8)\nreturn 0", "Expected a torch.Tensor"),
-    "returns much": ("return torch.zeros(2 * 10**7)", "more than 64 MB"),
+    "returns much": ("return torch.zeros(2 * 10**7)", "more than 16 MB"),
     "never ends to be read": (
         "class Deep(dict): pass\nd = []\nfor _ in range(10**5): d = [d]\nreturn d",
         "Expected a torch.Tensor",
@@ -267,6 +305,10 @@ ON_LINUX_ONLY = {
     "forks": "import os\nwhile True: os.fork()",
     "starts programs": "import subprocess\nsubprocess.run(['ls'], check=True)",
     "ends the grader": "import os\nos.kill(os.getppid(), 9)",
+    "limits the grader": (
+        "import os, resource\nlimit = 10**9, 10**9\n"
+        "resource.prlimit(os.getppid(), resource.RLIMIT_CPU, limit)"
+    ),
     "calls home": "import socket\nsocket.create_connection(('127.0.0.1', 9), 1)",
     "writes elsewhere": f"open({str(ROOT / 'written-by-an-answer')!r}, 'w')",
     "deletes elsewhere": f"import os\nos.remove({str(ROOT / 'README.md')!r})",
@@ -472,7 +514,7 @@ def test_windows_line_ends_are_read(tmp_path):
         ("[1, 2]", "this is no notebook"),
         ("{}", "this is no notebook (KeyError: 'cells')"),
         ('{"cells": 3}', "this is no notebook"),
-        ('{"cells": [{"cell_type": "code", "metadata": 3}]}', "this is no notebook"),
+        ('{"cells": [{"cell_type": "code", "metadata": 3}]}', "there is no answer cell in it"),
         ('{"cells": []}', "there is no answer cell in it"),
         (b"\xff\xfe\x00", "this is no notebook (UnicodeDecodeError"),
         ("[" * 100_000, "this is no notebook (RecursionError"),
@@ -516,7 +558,9 @@ def test_a_roster_of_a_platform_and_one_s_own(tmp_path):
     students, problems = roster(tmp_path, "name;id\r\nAda;ada\r\nBob;bob\r\nBob;bob\r\n")
     assert [(s.id, s.name) for s in students] == [("ada", "Ada"), ("bob", "Bob")]
     assert problems == ["roster: bob stands there twice; the first line counts"]
-    with pytest.raises(ValueError, match=r'roster \(.*\) must have a column "id"'):
+    with pytest.raises(
+        ValueError, match=r'roster \(.*\) must be CSV in UTF-8 with a column "id"'
+    ):
         roster(tmp_path, "name\nAda\n")
 
 
@@ -565,6 +609,53 @@ def test_a_folder_is_collected(tmp_path):
     assert cem.files == [] and len(problems) == 2
     assert any("nobody in the roster" in p for p in problems)
     assert any("is no file" in p for p in problems)
+
+
+def test_what_cannot_be_told_apart_is_told(tmp_path):
+    students, problems = roster(tmp_path, "id,login\nAda,x\nada,y\nbob,x\n")
+    assert [(s.id, s.aliases) for s in students] == [("Ada", ("x",)), ("bob", ())]
+    assert problems == [
+        "roster: ada stands there twice; the first line counts",
+        "roster: bob shares x, which counts for the first",
+    ]
+    students, _ = roster(tmp_path, "id,handed in\nada,tomorrow\n")
+    (tmp_path / "ada_02.zip").write_bytes(b"")
+    (tmp_path / "__MACOSX").mkdir()
+    (tmp_path / "__MACOSX/._ada_02.ipynb").write_bytes(b"")
+    _, problems = collect(tmp_path, students)
+    assert problems == [
+        "ada_02.zip: was not read; unpack it first",
+        "roster: tomorrow (ada) is no time; the file's counts",
+    ]
+    with pytest.raises(
+        ValueError, match=r"folder \(.*\) must be one with what was handed in"
+    ):
+        collect(tmp_path / "nowhere", students)
+    for data in (b"id\n\xff\xfe", b"id\n" + b"x" * 200_000):
+        (tmp_path / "roster.csv").write_bytes(data)
+        with pytest.raises(ValueError, match="must be CSV in UTF-8"):
+            read_roster(tmp_path / "roster.csv")
+
+
+def test_lines_for_ipython_are_left_out(marks):
+    magic = "%matplotlib inline\n" + RIGHT_CELLS["masks-3"]
+    remainder = cell("return (7\n    % 4)", "masks-1", "valid_lens, num_steps")
+    found = marks(masks_3=magic, masks_1=remainder)
+    assert found["masks-3"].verdict == RIGHT
+    assert (
+        "raised" not in found["masks-1"].message
+        and "Python" not in found["masks-1"].message
+    )
+
+
+def test_two_ids_that_make_one_file_name_have_two_pages(tmp_path):
+    names = "a b", "a_b"
+    all_marked = [
+        Marked(Submission(Student(n, n)), {task.name: Mark() for task in MASKS})
+        for n in names
+    ]
+    write_all(tmp_path, all_marked, MASKS, [], "7", None)
+    assert len(list((tmp_path / "feedback").iterdir())) == 2
 
 
 def test_late_days_are_days_begun():

@@ -19,7 +19,7 @@ from d2lmini.checking import process, records
 from d2lmini.checking.answers import difference
 from d2lmini.checking.exercise import Exercise
 from d2lmini.checking.grading import ALMOST, NOT_ATTEMPTED, RIGHT, WRONG, Ended, grade
-from d2lmini.checking.process import Child, FarAnswer, far
+from d2lmini.checking.process import Child, far
 from d2lmini.checking.values import Other, from_json, to_json
 
 EXERCISE = Exercise(
@@ -36,7 +36,7 @@ def no_records(monkeypatch):
 def quick(monkeypatch):
     """A right answer has been loaded before; to wait for a wrong one, a second will do."""
     assert grade(EXERCISE, far(lambda number: 2 * number))[0] == RIGHT
-    monkeypatch.setattr(FarAnswer.__init__, "__defaults__", (1.0,))
+    monkeypatch.setattr(process, "SECONDS", 1.0)
 
 
 def child():
@@ -80,7 +80,7 @@ def test_an_answer_that_does_not_come_back_is_ended(answer, quick):
         (lambda number: os._exit(0), "The answer ended Python itself."),
         (lambda number: os.abort(), "The answer ended Python itself."),
         (lambda number: sys.exit(0), "<lambda> raised SystemExit: 0"),
-        (lambda number: torch.zeros(2 * 10**7), "The answer returned more than 64 MB."),
+        (lambda number: torch.zeros(2 * 10**7), "The answer returned more than 16 MB."),
     ],
 )
 def test_an_answer_that_leaves_python_is_only_wrong(answer, text):

@@ -218,7 +218,7 @@ def test_a_box_without_a_case_has_no_empty_lines():
 def test_in_a_notebook_a_box_is_shown_and_elsewhere_text(capsys):
     check.exercise("masks-3", softmax)
     assert capsys.readouterr().out == (
-        "masks-3: right. All 8 cases agree. The properties hold.\n"
+        "masks-3: right. All 9 cases agree. The properties hold.\n"
     )
     shell = InteractiveShell.instance()
     try:
@@ -226,7 +226,7 @@ def test_in_a_notebook_a_box_is_shown_and_elsewhere_text(capsys):
             check.exercise("masks-3", softmax)
         (output,) = captured.outputs
         assert "✓ masks-3: right." in output.data["text/html"]
-        assert output.data["text/plain"].startswith("masks-3: right. All 8 cases")
+        assert output.data["text/plain"].startswith("masks-3: right. All 9 cases")
         assert "1 of the 8 exercises of chapter 2 are right." in output.data["text/html"]
     finally:
         shell.clear_instance()

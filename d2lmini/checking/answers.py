@@ -26,7 +26,7 @@ class Short(reprlib.Repr):
             return f"{type(value).__name__}(...)"
         if not isinstance(value, torch.Tensor):
             return re.sub(r" at 0x\w+", "", super().repr_instance(value, level))
-        if value.numel() > 12 or value.is_meta or value.layout != torch.strided:
+        if value.numel() > 24 or value.is_meta or value.layout != torch.strided:
             return f"tensor of shape {tuple(value.shape)}"
         if value.is_floating_point():
             value = value.detach().double().mul(1e4).round().div(1e4)
@@ -62,6 +62,11 @@ def form_problem(got, due):
     """What is wrong with the type or the shape of got, whatever its numbers; empty if nothing."""
     if isinstance(due, torch.Tensor):
         return _tensor_form_problem(got, due)
+    is_tensor = isinstance(got, torch.Tensor) and got.dim() > 0
+    if is_tensor and _holds_tensors(due):
+        return f"Expected {len(due)} tensors, got one of shape {tuple(got.shape)}."
+    if is_tensor and isinstance(due, bool):
+        return f"Expected bool, got a tensor of shape {tuple(got.shape)}."
     got = _plain(got)
     if isinstance(due, tuple | list):
         if not isinstance(got, tuple | list) or len(got) != len(due):
@@ -79,6 +84,11 @@ def form_problem(got, due):
     elif type(got) is not type(due):
         return f"Expected {type(due).__name__}, got {type(got).__name__} {short(got)}."
     return ""
+
+
+def _holds_tensors(due):
+    """Whether several tensors are due."""
+    return isinstance(due, tuple | list) and any(isinstance(d, torch.Tensor) for d in due)
 
 
 def _plain(value):

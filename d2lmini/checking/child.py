@@ -20,6 +20,7 @@ from d2lmini import check
 from d2lmini.checking import records
 from d2lmini.checking.grading import FirstPrinted
 from d2lmini.checking.process import LENGTH
+from d2lmini.checking.subjects import FarSubject
 from d2lmini.checking.values import to_json
 
 
@@ -33,6 +34,16 @@ def main(unconfined=()):
     messages = queue.Queue()
     threading.Thread(target=listen, args=(asked, messages), daemon=True).start()
     worker = Worker()
+
+    def ask(number, arguments):
+        """What a subject, which is not here, makes of arguments."""
+        tell(said, {"try": number, "arguments": [to_json(part) for part in arguments]})
+        kind, result = pickle.loads(messages.get())
+        if kind == "failed":
+            raise RuntimeError(result)
+        return result
+
+    FarSubject.ask = staticmethod(ask)
     tell(said, {"unconfined": list(unconfined)})
     while True:
         command, *arguments = pickle.loads(messages.get())
@@ -97,7 +108,7 @@ class Worker:
         called = getattr(self.answer, "__name__", type(self.answer).__name__)
         return said | {"name": str(called), "parameters": _parameters(self.answer)}
 
-    def call(self, arguments: tuple) -> dict:
+    def call(self, arguments: list) -> dict:
         """What the answer returns and prints, and what has become of its arguments."""
         printed = FirstPrinted()
         try:

@@ -8,7 +8,6 @@ import inspect
 import io
 import linecache
 from collections.abc import Callable
-from dataclasses import replace
 from random import Random
 
 import torch
@@ -26,7 +25,7 @@ PRINTED = 20, 1000  # lines and characters of what an answer prints that are sho
 class WrongAnswer(Exception):
     """An answer is wrong; the text says how, to the reader."""
 
-    verdict = WRONG
+    verdict, agrees = WRONG, ()  # agrees: whether each case does, if all were tried
 
 
 class NearlyRight(WrongAnswer):
@@ -93,11 +92,16 @@ def grade(found: Exercise, answer: Callable) -> tuple[str, str]:
 
     What the answer prints at its first call is shown with the verdict; nothing is printed.
     """
+    return grade_with_share(found, answer)[:2]
+
+
+def grade_with_share(found: Exercise, answer: Callable) -> tuple[str, str, float]:
+    """As grade, and the share of the points that the answer deserves."""
     if not callable(answer):
         message = (
             f"The answer must be a function, got {type(answer).__name__} {short(answer)}."
         )
-        return WRONG, message
+        return WRONG, message, 0.0
     with CPU:
         found = found.drawn(Random(found.name), DRAWN)
     printed = FirstPrinted()
@@ -105,65 +109,79 @@ def grade(found: Exercise, answer: Callable) -> tuple[str, str]:
         with contextlib.redirect_stdout(printed), CPU:
             _compare(found, answer, printed)
     except NotAttempted:
-        return NOT_ATTEMPTED, "Replace the line that raises NotImplementedError."
+        return NOT_ATTEMPTED, "Replace the line that raises NotImplementedError.", 0.0
     except WrongAnswer as error:
-        return error.verdict, str(error) + printed.shown()
+        broken = all(error.agrees) * len(found.properties)
+        share = share_right(found, error.agrees, broken) if error.agrees else 0.0
+        return error.verdict, str(error) + printed.shown(), share
     except Ended as error:
-        return WRONG, str(error) + printed.shown()
+        return WRONG, str(error) + printed.shown(), 0.0
     number = len(list(found.cases))
     agree = f"All {number} cases agree." if number > 1 else "The one case agrees."
     holds = " The properties hold." if found.properties else ""
-    return RIGHT, agree + holds + printed.shown()
+    return RIGHT, agree + holds + printed.shown(), 1.0
 
 
-def share_right(found: Exercise, answer: Callable) -> float:
+def share_right(found: Exercise, agrees: list[bool], broken: int) -> float:
     """The share of the cases that agree, beyond those for which one constant answer would do.
 
-    Each property that does not hold counts as a case that does not agree.
+    Args:
+        agrees: whether each case agrees, in their order.
+        broken: how many properties do not hold; each counts as one more case.
     """
-    agree, wanted = 0, []
-    for case in found.cases:
-        expected = found.reference(*copy.deepcopy(case))
-        wanted.append(expected)
-        with contextlib.suppress(WrongAnswer, NotAttempted), CPU:
-            got, due = _seen(found, _call(answer, case), expected, case)
-            agree += not difference(got, due, found.tolerance)
-    properties = [replace(found, properties=(holds,)) for holds in found.properties]
-    broken = sum(bool(_broken(one, answer)) for one in properties)
+    wanted = [found.reference(*copy.deepcopy(case)) for case in found.cases]
     constant = max(
         sum(not difference(a, b, found.tolerance) for b in wanted) for a in wanted
     )
     others = len(wanted) + broken - constant
-    return max(0.0, (agree - constant) / others) if others else 0.0
+    return max(0.0, (sum(agrees) - constant) / others) if others else 0.0
 
 
 def _compare(found, answer, printed):
-    """Raise WrongAnswer if an answer differs from the reference; show the smallest case."""
-    tried, wrong = [], []  # the answer is called once a case: it may be slow
+    """Raise WrongAnswer if an answer differs from the reference; show the smallest case.
+
+    The exception says which cases agree.
+    """
+    tried, wrong, agrees = [], [], []  # the answer is called once a case: it may be slow
+    failed, raised = [], None
     for case in found.cases:
         expected = found.reference(*copy.deepcopy(case))
         try:
             got, due = _seen(found, _call(answer, case), expected, case)
-        except WrongAnswer:
-            if not wrong:
-                raise
-            break  # a smaller case says it better
+        except WrongAnswer as error:
+            raised = raised or error
+            failed.append(case)
+            agrees.append(False)
+            continue
+        finally:
+            printed.is_first = False
         tried.append((case, expected, got))
-        printed.is_first = False
-        if problem := difference(got, due, found.tolerance):
+        problem = difference(got, due, found.tolerance)
+        agrees.append(not problem)
+        if problem:
             wrong.append((problem, case, got, due))
+    try:
+        if raised and not wrong:
+            raise raised
+        if wrong and (mistake := _diagnose(found, tried, failed)):
+            raise WrongAnswer(f"This behaves like {mistake}.")
+        _judge(found, answer, wrong, agrees)
+    except WrongAnswer as error:
+        error.agrees = agrees
+        raise
+
+
+def _judge(found, answer, wrong, agrees):
+    """Raise what is to be told of an answer that makes no known mistake; nothing if all is well."""
     if wrong:
         problem, case, got, due = wrong[0]
-        if mistake := _diagnose(found, tried):
-            raise WrongAnswer(f"This behaves like {mistake}.")
         if form_problem(got, due):
             raise WrongAnswer(problem + _shown(answer, case, got, due))
-        agreeing = len(tried) - len(wrong)
-        kind = NearlyRight if 2 * agreeing >= len(tried) else WrongAnswer
+        kind = NearlyRight if 2 * sum(agrees) >= len(agrees) else WrongAnswer
         if found.effect:
             problem = f"{inspect.getdoc(found.effect)} {problem}"
-        if agreeing:
-            problem = f"{agreeing} of {len(tried)} cases agree. {problem}"
+        if any(agrees):
+            problem = f"{sum(agrees)} of {len(agrees)} cases agree. {problem}"
         shown = _shown(answer, case, got, due)
         raise kind(f"{problem}{shown}\n{_broken(found, answer, False)}".rstrip())
     if broken := _broken(found, answer):
@@ -172,13 +190,26 @@ def _compare(found, answer, printed):
 
 def _seen(found, output, due, case):
     """What is compared: both as they are or, if they have one form, what they do."""
-    if found.effect is None or form_problem(output, due):
+    if found.effect is None:
+        return output, due
+    output = _as_due(output, due)
+    if form_problem(output, due):
         return output, due
     try:
         return tuple(found.effect(x, *copy.deepcopy(case)) for x in (output, due))
     except Exception as error:
         text = str(error).partition("\n")[0]
         raise WrongAnswer(f"The output cannot be used: {text}") from None
+
+
+def _as_due(output, due):
+    """Tensors in the dtype that is due: where an effect counts, any will do."""
+    if isinstance(due, torch.Tensor) and isinstance(output, torch.Tensor):
+        return output.to(due.dtype)
+    several = isinstance(due, tuple) and isinstance(output, tuple | list)
+    if several and len(output) == len(due):
+        return tuple(_as_due(o, d) for o, d in zip(output, due, strict=True))
+    return output
 
 
 def _broken(found, answer, failures=True):
@@ -227,7 +258,10 @@ def _call(answer, case):
             f"{_own_line(answer, error)}\nwith     {_named(answer, case)}"
         ) from None
     if got is None:
-        raise WrongAnswer(f"{name} returned None. Is a return statement missing?")
+        raise WrongAnswer(
+            f"{name} returned None. Is a return statement missing?"
+            f"\nwith     {_named(answer, case)}"
+        )
     if not unchanged(arguments, case):
         raise WrongAnswer(
             f"{name} changed its argument. Work on a copy: the caller needs it."
@@ -249,20 +283,34 @@ def _own_line(answer, error):
     return f"\nin       {line}" if line else ""
 
 
-def _diagnose(found, tried):
+def _diagnose(found, tried, failed):
     """The mistake that gives what the answer gave in every case, if there is one.
 
-    tried: of each case its arguments, what was expected, and what of the answer is compared.
+    Args:
+        tried: of each case its arguments, what was expected, and what of the answer is compared.
+        failed: the cases for which the answer gave nothing; neither may the mistake.
     """
     for text, mistake in found.mistakes.items():
         with contextlib.suppress(Exception):
-            for case, expected, got in tried:
-                made, _ = _seen(found, mistake(*copy.deepcopy(case)), expected, case)
-                if difference(got, made, found.tolerance):
-                    break
-            else:
+            agrees = all(
+                not difference(
+                    got,
+                    _seen(found, mistake(*copy.deepcopy(case)), expected, case)[0],
+                    found.tolerance,
+                )
+                for case, expected, got in tried
+            )
+            if agrees and all(_fails(mistake, case) for case in failed):
                 return text
     return None
+
+
+def _fails(mistake, case):
+    """Whether a function gives nothing for a case."""
+    try:
+        return mistake(*copy.deepcopy(case)) is None
+    except Exception:
+        return True
 
 
 def _shown(answer, case, got, due):

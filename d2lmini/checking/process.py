@@ -22,12 +22,13 @@ import torch
 from torch import nn
 
 from d2lmini.checking.grading import Ended
+from d2lmini.checking.subjects import FarSubject, Subject
 from d2lmini.checking.values import from_json
 
 SECONDS = 20.0  # for all calls of an answer; the slowest right one takes less than a second
 MEMORY = 2 * 1024**3  # bytes; a Python that has loaded PyTorch takes a tenth of it
 TO_START = 120.0  # seconds until PyTorch is loaded, on a busy machine
-LONGEST = 64 * 1024**2  # bytes of one message from the child
+LONGEST = 16 * 1024**2  # bytes of one message from the child
 LOOK_EVERY = 0.05  # seconds between two looks at the memory
 LENGTH = struct.Struct("<Q")  # bytes of the message that follows
 PROGRAM = (
@@ -58,6 +59,7 @@ class Child:
             env=environment,
             start_new_session=True,  # Ctrl-C is for us; and what it starts ends with it
         )
+        self.subjects: list[Subject] = []  # that the answer under way may call
         self.started = self._answered(None, TO_START)
 
     def is_alive(self) -> bool:
@@ -70,8 +72,23 @@ class Child:
         Raises:
             Ended: it took too long or too much memory, or has crashed; it is gone now.
         """
+        deadline = time.monotonic() + seconds
+        said = self._tell(message, seconds)
+        while "try" in said:  # the answer experiments with what we hold
+            said = self._tell(self._tried(said), max(0.0, deadline - time.monotonic()))
+        return said
+
+    def _tell(self, message, seconds):
         data = pickle.dumps(message)
         return self._answered(LENGTH.pack(len(data)) + data, seconds)
+
+    def _tried(self, said):
+        """What a subject makes of arguments that an answer has chosen, or the error."""
+        try:
+            subject = self.subjects[said["try"]]
+            return "tried", subject(*map(from_json, said["arguments"]))
+        except Exception as error:
+            return "failed", f"{type(error).__name__}: {error}"[:300]
 
     def _answered(self, data, seconds):
         replies = queue.Queue()
@@ -134,22 +151,33 @@ class FarAnswer:
     Args:
         signature: of the answer; None if it has none.
         seconds: for all calls together.
+        is_ours: whether it comes from this Python, and not from a stranger's notebook.
     """
 
-    def __init__(self, child: Child, name: str, signature, seconds: float = SECONDS):
-        self.child, self.left = child, seconds
-        self.__name__ = name
+    def __init__(
+        self, child: Child, name: str, signature, seconds: float = SECONDS, is_ours=False
+    ):
+        self.child, self.left, self.is_ours = child, seconds, is_ours
+        is_name = name.isidentifier() and len(name) < 100
+        self.__name__ = name if is_name or name == "<lambda>" else "the answer"
         if signature is not None:
             self.__signature__ = signature
 
     def __call__(self, *arguments):
         began = time.monotonic()
-        said = self.child.ask("call", arguments, seconds=self.left)
+        # What an answer experiments with stays here: it can call it, and not look inside.
+        self.child.subjects = [part for part in arguments if isinstance(part, Subject)]
+        numbers = iter(range(len(arguments)))
+        sent = [
+            FarSubject(next(numbers)) if isinstance(part, Subject) else part
+            for part in arguments
+        ]
+        said = self.child.ask("call", sent, seconds=self.left)
         self.left = max(0.0, self.left - (time.monotonic() - began))
         try:
             print(said["printed"], end="")
             if "error" in said:
-                error = far_error(**said["error"])
+                error = far_error(said["error"], self.is_ours)
             else:
                 for mine, theirs in zip(arguments, said["arguments"], strict=True):
                     _bring_up_to_date(mine, theirs)
@@ -183,9 +211,8 @@ def far(answer: Callable) -> Callable:
         signature = inspect.signature(answer)
     except (ValueError, TypeError):  # a builtin
         signature = None
-    return FarAnswer(
-        _kept[0], getattr(answer, "__name__", type(answer).__name__), signature
-    )
+    name = str(getattr(answer, "__name__", type(answer).__name__))
+    return FarAnswer(_kept[0], name, signature, SECONDS, is_ours=True)
 
 
 def told_signature(parameters):
@@ -205,15 +232,19 @@ def told_signature(parameters):
         raise Ended(UNREADABLE) from None
 
 
-def far_error(kind: str, text: str, line: str, file: str, number) -> Exception:
-    """An error like the one in the child; own_line is the line of the answer."""
+def far_error(said: dict, read_file: bool) -> Exception:
+    """An error like the one in the child; own_line is the line of the answer.
+
+    read_file: whether a line may be looked up here, as for the cell of a notebook. Not for a
+        stranger's answer, which could name any file.
+    """
+    kind, text, line = (str(said[name])[:300] for name in ("kind", "text", "line"))
     if kind == "NotImplementedError" and not text:
         return NotImplementedError()
-    error = type(str(kind), (Exception,), {})(str(text))
-    # A cell of a notebook is known here only, a submission there only.
-    error.own_line = str(line) or (
-        linecache.getline(str(file), number).strip() if number else ""
-    )
+    error = type(kind.replace("\0", ""), (Exception,), {})(text)
+    if read_file and not line and said["number"]:
+        line = linecache.getline(said["file"], said["number"]).strip()
+    error.own_line = line
     return error
 
 

@@ -264,7 +264,7 @@ def rows_sum_to_one(
     Source: chapter 2.
     """
     given = scores.clone()
-    weights = softmax(given, mask)
+    weights = softmax(given, None if mask is None else mask.clone())
     if (changed := largest(difference(given, scores))) > 0:
         sentence = f"The scores that were handed in have changed by up to {changed:.2g}."
         return Result("rows_sum_to_one", False, changed, sentence)

@@ -76,24 +76,28 @@ def needed(cell: str, sources: list[str]) -> list[str]:
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: the cell is no Python.
     """
-    statements = []
+    statements, defining = [], {}  # name -> numbers of the statements that define it
     for source in sources:
-        for node in ast.parse(MAGIC.sub("", source)).body:
-            if names := _defined(node):
-                statements.append((node, names))
-    wanted = _used(ast.parse(cell))
-    kept = set()
-    while True:
-        more = {
-            i
-            for i, (_, names) in enumerate(statements)
-            if i not in kept and names & (wanted | {"*"})
-        }
-        if not more:
-            break
-        kept |= more
-        wanted |= set().union(*(_used(statements[i][0]) for i in more))
-    return [ast.unparse(statements[i][0]) for i in sorted(kept)]
+        for node in ast.parse(without_magic(source)).body:
+            for name in _defined(node):
+                defining.setdefault(name, []).append(len(statements))
+            statements.append(node)
+    kept, wanted = set(), {"*", *_used(ast.parse(cell))}
+    while wanted:
+        for number in defining.pop(wanted.pop(), ()):
+            if number not in kept:
+                kept.add(number)
+                wanted |= _used(statements[number])
+    return [ast.unparse(statements[number]) for number in sorted(kept)]
+
+
+def without_magic(cell: str) -> str:
+    """A cell without its lines for IPython, such as %matplotlib inline, if it has any."""
+    try:
+        ast.parse(cell)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return MAGIC.sub("", cell)
+    return cell
 
 
 def _defined(node) -> set[str]:

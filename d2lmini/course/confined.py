@@ -1,4 +1,4 @@
-"""Runs an answer where it can do no harm: python -I confined.py PACKAGE OUT_OF_REACH.
+"""Runs an answer where it can do no harm: python -I confined.py COPY PACKAGE.
 
 On Linux the kernel keeps it from files, from other processes and from the network; nothing
 of this needs an administrator. Elsewhere nothing does, and the child says so.
@@ -36,6 +36,11 @@ REFUSED = {  # name: (x86-64, arm64)
     "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
     "chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54),
     "utime": (132, None), "utimes": (235, None), "utimensat": (280, 88),
+    "futimesat": (261, None), "setxattr": (188, 5), "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7), "prlimit64": (302, 261), "setpriority": (141, 140),
+    "sched_setparam": (142, 118), "sched_setscheduler": (144, 119),
+    "sched_setaffinity": (203, 122), "sched_setattr": (314, 274), "ioprio_set": (251, 30),
+    "shmget": (29, 194), "msgget": (68, 186), "semget": (64, 190),
 }  # fmt: skip
 CLONE, CLONE3 = (56, 220), 435
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column, AUDIT_ARCH
@@ -51,11 +56,12 @@ def confine(readable, out_of_reach, writable) -> list[str]:
 
     Args:
         readable: files and folders that it may read.
-        out_of_reach: a folder that it may not read, wherever it lies.
+        out_of_reach: folders that it may not read, wherever they lie.
         writable: a folder that it may write in.
     """
     if sys.platform != "linux":
         return ["files, processes and the network: only Linux has a way"]
+    limit_files()
     libc.syscall.restype = ctypes.c_long
     libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     attempts = (
@@ -69,7 +75,6 @@ def confine(readable, out_of_reach, writable) -> list[str]:
         except OSError as error:
             failed.append(f"{what}: {error.strerror}")
     give_up_capabilities()
-    limit_files()
     return failed
 
 
@@ -82,23 +87,24 @@ def keep_to(readable, out_of_reach, writable):
     handled = struct.pack("<QQQ", every, 0b11 * (version >= 4), 0b11 * (version >= 6))
     size = 24 if version >= 6 else 16 if version >= 4 else 8
     ruleset = _call(CREATE_RULESET, handled, size, 0)
+    closed = [path.resolve() for path in out_of_reach]
     for path in map(Path, readable):
-        _allow_around(
-            ruleset, path.resolve(), out_of_reach.resolve(), READ | LIST | EXECUTE
-        )
+        _allow_around(ruleset, path.resolve(), closed, READ | LIST | EXECUTE)
     _allow(ruleset, writable, every & ~EXECUTE)
     _allow(ruleset, Path(os.devnull), READ | WRITE)
     _call(RESTRICT_SELF, ruleset, 0)
 
 
-def _allow_around(ruleset, path, out_of_reach, rights):
-    """Allow all of a folder but the one within it that is out of reach."""
-    if not out_of_reach.is_relative_to(path):
+def _allow_around(ruleset, path, closed, rights):
+    """Allow all of a folder but the ones within it that are closed."""
+    if path in closed:
+        return
+    if not any(one.is_relative_to(path) for one in closed):
         _allow(ruleset, path, rights)
-    elif out_of_reach != path:
-        _allow(ruleset, path, rights & LIST)  # Python looks for modules in lists of files
-        for inside in path.iterdir():
-            _allow_around(ruleset, inside, out_of_reach, rights)
+        return
+    _allow(ruleset, path, rights & LIST)  # Python looks for modules in lists of files
+    for inside in path.iterdir():
+        _allow_around(ruleset, inside, closed, rights)
 
 
 def _allow(ruleset, path, rights):
@@ -172,9 +178,12 @@ def _call(number, *arguments):
 
 
 if __name__ == "__main__":
-    package, out_of_reach = map(Path, sys.argv[1:])
-    readable = [*SYSTEM, sys.prefix, sys.base_prefix, package]
-    unconfined = confine(readable, out_of_reach, Path.cwd())
+    package, reference = map(Path, sys.argv[1:])
+    # Wherever else this package is installed, the references lie, too.
+    closed = [reference, *(Path(folder) / reference.name for folder in sys.path)]
+    unconfined = confine(
+        [*SYSTEM, sys.prefix, sys.base_prefix, package], closed, Path.cwd()
+    )
     sys.path.insert(0, str(package))
     from d2lmini.checking import child
 

@@ -15,7 +15,7 @@ apt-get update
 apt-get install -y python3.11 python3.11-venv || apt-get install -y python3 python3-venv
 "$(command -v python3.11 || command -v python3)" -m venv /autograder/venv
 /autograder/venv/bin/pip install torch --index-url https://download.pytorch.org/whl/cpu
-/autograder/venv/bin/pip install "/autograder/source[course]"
+/autograder/venv/bin/pip install --editable "/autograder/source[course]"
 """
 # The first result stands if the grader does not even start.
 RUN = """#!/usr/bin/env bash

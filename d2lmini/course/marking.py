@@ -16,15 +16,13 @@ from d2lmini.checking.exercise import Exercise
 from d2lmini.checking.grading import (
     CPU,
     NOT_ATTEMPTED,
-    RIGHT,
     WRONG,
     Ended,
     find,
-    grade,
-    share_right,
+    grade_with_share,
 )
 from d2lmini.checking.process import Child, FarAnswer, told_signature
-from d2lmini.course.assignment import Task, needed
+from d2lmini.course.assignment import Task, needed, without_magic
 from d2lmini.course.submissions import Submission
 
 HIDDEN = 5  # cases of each exercise that nobody has seen before
@@ -32,6 +30,7 @@ AN_ANSWER, A_SUBMISSION = 20.0, 120.0  # seconds, for all cases and for all exer
 PACKAGE = Path(__file__).parents[1]
 # An answer does without the references, and without what grades it.
 LEFT_OUT = shutil.ignore_patterns("exercises", "__pycache__")
+LONGEST_CELL = 50_000  # characters
 ONLY_THE_CELL = "Only the answer cell is taken: what an answer needs must stand in it."
 
 
@@ -75,28 +74,29 @@ def mark_all(submissions, tasks: list[Task], seed: str, say=print) -> list[Marke
     with TemporaryDirectory(prefix="d2lmini-") as folder:
         shutil.copytree(PACKAGE, Path(folder) / "d2lmini", ignore=LEFT_OUT)
         done: dict[int, Marked] = {}
-        while waiting := [i for i in range(len(submissions)) if i not in done]:
-            # Spawned, for a fork of a Python that has threads may hang.
-            with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
-                jobs = {
-                    pool.submit(mark, submissions[i], tasks, seed, folder): i
-                    for i in waiting
-                }
-                for job in as_completed(jobs):
-                    i = jobs[job]
-                    try:
-                        done[i] = job.result()
-                    except BrokenProcessPool:
-                        break
-                    except Exception as error:
-                        done[i] = failed(submissions[i], tasks, error)
-                    say(f"{len(done)} of {len(submissions)}: {submissions[i].student.id}")
-            if len(waiting) == len(submissions) - len(
-                done
-            ):  # the first one breaks the grader
-                done[waiting[0]] = failed(
-                    submissions[waiting[0]], tasks, "it ended the grader"
-                )
+        for one_by_one in (
+            False,
+            True,
+        ):  # if a submission ends the grader, it is alone then
+            waiting = [i for i in range(len(submissions)) if i not in done]
+            for batch in [[i] for i in waiting] if one_by_one else [waiting]:
+                # Spawned, for a fork of a Python that has threads may hang.
+                with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+                    jobs = {
+                        pool.submit(mark, submissions[i], tasks, seed, folder): i
+                        for i in batch
+                    }
+                    for job in as_completed(jobs):
+                        i = jobs[job]
+                        try:
+                            done[i] = job.result()
+                        except Exception as error:
+                            if isinstance(error, BrokenProcessPool) and not one_by_one:
+                                continue
+                            done[i] = failed(submissions[i], tasks, error)
+                        say(
+                            f"{len(done)} of {len(submissions)}: {submissions[i].student.id}"
+                        )
     return [done[i] for i in range(len(submissions))]
 
 
@@ -144,21 +144,20 @@ def mark_one(room, task, cell, earlier, seed, left) -> Mark:
     if left <= 0:
         text = f"The answers before it took all of the {A_SUBMISSION:g} seconds there are."
         return Mark(WRONG, text, cell=cell)
+    if len(cell) > LONGEST_CELL:
+        return Mark(WRONG, f"The cell has more than {LONGEST_CELL} characters.")
     exercise = hidden(task.name, seed)
     try:
+        cell = without_magic(cell)
         before = needed(cell, task.before + [e for e in earlier if _parses(e)])
         defined = room.child().ask(
             "define", before, cell, task.name, task.function, seconds=AN_ANSWER
         )
-        if "name" not in defined:
+        if not isinstance(defined.get("name"), str):
             return Mark(WRONG, _why_not(task, defined), cell=cell)
-        signature = told_signature(defined["parameters"])
+        signature = told_signature(defined.get("parameters"))
         answer = FarAnswer(room.child(), defined["name"], signature, min(AN_ANSWER, left))
-        verdict, message = grade(exercise, answer)
-        share = float(verdict == RIGHT)
-        if verdict not in (RIGHT, NOT_ATTEMPTED) and room.is_alive():
-            answer.left = min(AN_ANSWER, left)
-            share = share_right(exercise, answer)
+        verdict, message, share = grade_with_share(exercise, answer)
     except (SyntaxError, ValueError) as error:
         line = f"\nin       {error.text.strip()}" if getattr(error, "text", None) else ""
         return Mark(WRONG, f"The cell is no Python: {error}{line}", cell=cell)
@@ -172,7 +171,9 @@ def mark_one(room, task, cell, earlier, seed, left) -> Mark:
 
 
 def _parses(cell):
-    """Whether a cell is Python."""
+    """Whether a cell is Python, and not too long."""
+    if len(cell) > LONGEST_CELL:
+        return False
     try:
         compile(cell, "cell", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -182,13 +183,12 @@ def _parses(cell):
 
 def _why_not(task, defined):
     """Why a cell holds no answer, from what the child says of it."""
-    if "error" in defined:
-        error = defined["error"]
-        text = f"The cell raised {error['kind']}: {error['text']}"
-        if error["kind"] == "NameError":
-            text += f". {ONLY_THE_CELL}"
-        return text + (f"\nin       {error['line']}" if error["line"] else "")
-    return f"The cell hands in no function; {task.function} is asked for."
+    error = defined.get("error")
+    if not isinstance(error, dict):
+        return f"The cell hands in no function; {task.function} is asked for."
+    kind, text, line = (str(error.get(name))[:300] for name in ("kind", "text", "line"))
+    told = f"The cell raised {kind}: {text}" + f". {ONLY_THE_CELL}" * (kind == "NameError")
+    return told + (f"\nin       {line}" if line else "")
 
 
 class Room:

@@ -65,8 +65,7 @@ def canvas(all_marked: list[Marked], tasks: list[Task]) -> str:
     rows.append(["    Points Possible", "", "", "", "", *(task.points for task in tasks)])
     for marked in all_marked:
         student, given = marked.submission.student, marked.submission.files
-        row = {str(name).strip().lower(): value for name, value in student.row.items()}
-        platform = [row.get(name.lower()) or "" for name in columns[2:]]
+        platform = [student.row.get(name.lower(), "") for name in columns[2:]]
         points = [points_of(marked, task) if given else "" for task in tasks]
         rows.append([student.name, student.id, *platform, *points])
     return _csv(rows)
@@ -138,7 +137,7 @@ def summary(all_marked, tasks: list[Task], problems: list[str], seed: str) -> st
         name = f"{task.number} {task.title} ({task.name})"
         lines.append(f"| {name} | {task.points} | {mean:.0%} | {right} | {untried} |")
     counted = Counter(
-        (task.number, marked.marks[task.name].message.partition("\n")[0])
+        (task.number, _one_line(marked.marks[task.name].message.partition("\n")[0]))
         for marked in given
         for task in tasks
         if marked.marks[task.name].message.startswith(KNOWN)
@@ -153,12 +152,8 @@ def summary(all_marked, tasks: list[Task], problems: list[str], seed: str) -> st
     told = [
         f"{m.submission.student.id}: {p}" for m in all_marked for p in m.submission.problems
     ]
-    lines += [
-        "",
-        "## To look at",
-        "",
-        *([f"- {p}" for p in problems + told] or ["Nothing."]),
-    ]
+    told = [f"- {_one_line(problem)}" for problem in problems + told]
+    lines += ["", "## To look at", "", *(told or ["Nothing."])]
     lines += ["", "## How it was graded", ""]
     free = sorted({what for marked in all_marked for what in marked.unconfined})
     lines += [f"- Answers could not be kept from {what}." for what in free] or [
@@ -178,14 +173,27 @@ def write_all(out: Path, all_marked, tasks, problems, seed, due) -> None:
     _write(out / "grades.csv", grades(all_marked, tasks, due))
     _write(out / "canvas.csv", canvas(all_marked, tasks))
     _write(out / "summary.md", summary(all_marked, tasks, problems, seed))
+    taken = Counter()
     for marked in all_marked:
         name = re.sub(r"[^\w.@-]", "_", marked.submission.student.id)
+        taken[name.casefold()] += 1
+        if taken[name.casefold()] > 1:  # as of "a b" and "a_b"
+            name += f"-{taken[name.casefold()]}"
         _write(out / "feedback" / f"{name}.html", feedback(marked, tasks, due))
         _write(out / "gradescope" / f"{name}.json", gradescope(marked, tasks))
 
 
+def _one_line(text):
+    """A text that a student may have chosen, for a list in Markdown."""
+    return re.sub(r"[\x00-\x1f<>`|\[\]]", " ", text)[:500]
+
+
 def _csv(rows):
-    """Rows as CSV."""
+    """Rows as CSV. A text that a spreadsheet would compute begins with an apostrophe."""
+    rows = [
+        [f"'{x}" if isinstance(x, str) and x[:1] in tuple("=+-@\t") else x for x in row]
+        for row in rows
+    ]
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

@@ -14,9 +14,12 @@ import nbformat
 from d2lmini.chapters import CHAPTERS
 
 LARGEST = 50 * 1024**2  # bytes of a notebook
+READ = ".ipynb", ".zip"  # the latter to say that it was not read
+LEFT_OUT = {".ipynb_checkpoints", "__MACOSX", "._"}  # what programs put beside files
+MOST = 20  # problems of one notebook that are told
 CALL = re.compile(r"""check\s*\.\s*exercise\s*\(\s*(["'])([\w-]+)\1""")
 # Columns of a roster, as a learning platform or a person calls them.
-IDS, NAMES = ("id",), ("student", "name")
+NAMES = "student", "name"
 LOGINS = ("sis user id", "sis login id", "login", "email")
 HANDED_IN = "handed in"
 
@@ -28,7 +31,7 @@ class Student:
     Args:
         id: what stands in the names of the files that the student hands in.
         aliases: other names that may stand there.
-        row: the whole line, by the names of the columns.
+        row: the whole line, by the names of the columns in lower case.
     """
 
     id: str
@@ -58,31 +61,41 @@ def read_roster(path: Path) -> tuple[list[Student], list[str]]:
     """The students of a CSV file, such as a platform's export of its grades; and problems.
 
     Raises:
-        ValueError: it has no column "id".
+        ValueError: it is no text in UTF-8, or no CSV, or has no column "id".
     """
-    text = path.read_text(encoding="utf-8-sig")
-    delimiter = max(",;\t", key=text.partition("\n")[0].count)
-    students, problems = {}, []
-    rows = csv.DictReader(text.splitlines(), delimiter=delimiter)
-    columns = {str(name).strip().lower(): name for name in rows.fieldnames or ()}
-    if "id" not in columns:
-        rule = 'must have a column "id", and may have "name", "login" and others'
+    rule = (
+        'must be CSV in UTF-8 with a column "id"; "name", "login" and others may be there'
+    )
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        delimiter = max(",;\t", key=text.partition("\n")[0].count)
+        lines = list(csv.DictReader(text.splitlines(), delimiter=delimiter))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"roster ({path}) {rule}: {error}") from None
+    rows = [
+        {str(n).strip().lower(): str(v or "").strip() for n, v in line.items()}
+        for line in lines
+    ]
+    if not all("id" in row for row in rows):
         raise ValueError(f"roster ({path}) {rule}")
-
-    def of(row, names):
-        return [(row[columns[n]] or "").strip() for n in names if n in columns]
-
+    students, taken, problems = [], set(), []
     for row in rows:
-        (found,) = of(row, IDS)
+        found = row["id"]
         if not found:
             continue  # such as the line of the points that are possible
-        if found in students:
+        aliases = [row[name] for name in LOGINS if row.get(name)]
+        if found.casefold() in taken:
             problems.append(f"roster: {found} stands there twice; the first line counts")
             continue
-        names = [name for name in of(row, NAMES) if name]
-        aliases = tuple(alias for alias in of(row, LOGINS) if alias)
-        students[found] = Student(found, (names or [found])[0], aliases, dict(row))
-    return list(students.values()), problems
+        if shared := [alias for alias in aliases if alias.casefold() in taken]:
+            problems.append(
+                f"roster: {found} shares {shared[0]}, which counts for the first"
+            )
+            aliases = [alias for alias in aliases if alias not in shared]
+        taken |= {name.casefold() for name in (found, *aliases)}
+        names = [row[name] for name in NAMES if row.get(name)]
+        students.append(Student(found, (names or [found])[0], tuple(aliases), row))
+    return students, problems
 
 
 def whose(path: Path, students: list[Student]) -> Student | None:
@@ -98,17 +111,24 @@ def whose(path: Path, students: list[Student]) -> Student | None:
 
 
 def collect(folder: Path, students: list[Student]) -> tuple[list[Submission], list[str]]:
-    """What is in a folder of submissions, by student; and files that belong to nobody."""
+    """What is in a folder of submissions, by student; and files that belong to nobody.
+
+    Raises:
+        ValueError: there is no such folder.
+    """
+    if not folder.is_dir():
+        raise ValueError(f"folder ({folder}) must be one with what was handed in, unpacked")
     submissions = {student.id: Submission(student) for student in students}
     problems = []
-    files = [
-        path for path in folder.rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts
-    ]
+    found = [path for path in folder.rglob("*") if path.suffix.lower() in READ]
+    files = [path for path in found if not LEFT_OUT & {*path.parts, path.name[:2]}]
     # The oldest first: of two answers to an exercise the newer counts.
     for path in sorted(files, key=lambda path: (path.lstat().st_mtime, path)):
         shown = path.relative_to(folder)
         student = whose(shown, students)
-        if student is None:
+        if path.suffix.lower() == ".zip":
+            problems.append(f"{shown}: was not read; unpack it first")
+        elif student is None:
             problems.append(f"{shown}: nobody in the roster has an id of this path")
         elif path.is_symlink() or not path.is_file():
             problems.append(f"{shown}: is no file, and was not read")
@@ -116,7 +136,12 @@ def collect(folder: Path, students: list[Student]) -> tuple[list[Submission], li
             take(submissions[student.id], path, shown)
     for student in students:
         if given := student.row.get(HANDED_IN):
-            submissions[student.id].time = datetime.fromisoformat(given).timestamp()
+            try:
+                submissions[student.id].time = datetime.fromisoformat(given).timestamp()
+            except ValueError:
+                problems.append(
+                    f"roster: {given} ({student.id}) is no time; the file's counts"
+                )
     return list(submissions.values()), problems
 
 
@@ -125,6 +150,8 @@ def take(submission: Submission, path: Path, shown: Path):
     answers, problems = read_answers(path)
     submission.files.append(str(shown))
     submission.time = max(submission.time, path.stat().st_mtime)
+    if len(problems) > MOST:
+        problems = [*problems[:MOST], f"and {len(problems) - MOST} more of this kind"]
     submission.problems += [f"{shown}: {problem}" for problem in problems]
     for name in answers:
         if name in submission.answers:
@@ -175,14 +202,22 @@ def _cells(text):
             plain = json.loads(nbformat.writes(nbformat.reads(text, as_version=4)))
     found = []
     for cell in plain["cells"]:
-        if cell.get("cell_type") != "code":
+        if not isinstance(cell, dict) or cell.get("cell_type") != "code":
             continue
-        source = cell.get("source", "")
-        source = source if isinstance(source, str) else "".join(source)
-        metadata = cell.get("metadata") or {}
-        marked = (metadata.get("d2lmini") or {}).get("exercise")
-        marked = marked or (metadata.get("nbgrader") or {}).get("grade_id")
+        source = cell.get("source") or ""
+        source = source if isinstance(source, str) else "".join(map(str, source))
+        ours, theirs = (_part(cell, "metadata", name) for name in ("d2lmini", "nbgrader"))
+        marked = ours.get("exercise") or theirs.get("grade_id")
         found.append((source.replace("\r\n", "\n"), str(marked)))
+    return found
+
+
+def _part(found, *names):
+    """What lies in dictionaries in dictionaries; an empty one if nothing does."""
+    for name in names:
+        found = found.get(name)
+        if not isinstance(found, dict):
+            return {}
     return found
 
 

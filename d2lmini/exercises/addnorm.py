@@ -265,7 +265,8 @@ EXERCISES = [
     Exercise(
         "addnorm-3",
         layer_norm,
-        [
+        [ (torch.tensor([[[1.0, 2.0], [3.0, 6.0]]]), torch.ones(2), torch.zeros(2), 1e-5),
+            (torch.tensor([[[1.0, 2.0, 6.0]]]), torch.ones(3), torch.zeros(3), 0.5),
             (torch.tensor([[[1.0, 2.0], [2.0, 3.0]]]), torch.ones(2), torch.zeros(2), 1e-5),
             (torch.full((1, 2, 3), 2.0), torch.ones(3), torch.zeros(3), 1e-5),
             (
@@ -301,6 +302,12 @@ EXERCISES = [
             "a normalisation without the scale": lambda X, w, b, e: layer_norm(X, 1.0, b, e),
             "a shift before the scale": lambda X, w, b, e: (_norm(X, e) + b) * w,
             "a normalisation without scale and shift": lambda X, w, b, e: _norm(X, e),
+            "an eps of one's own, 1e-5": lambda X, weight, bias, eps: layer_norm(
+                X, weight, bias, 1e-5
+            ),
+            "the square of eps": lambda X, weight, bias, eps: layer_norm(
+                X, weight, bias, eps**2
+            ),
         },
         (
             "Mean and variance are means over the last axis; keepdim=True keeps them aligned.",
@@ -322,6 +329,7 @@ EXERCISES = [
         [
             _equal_case(),
             (*_add_case(1, 1, 4, 0.5)[:2], torch.tensor([[[True, False, True, True]]]), 0.5),
+            _add_case(2, 1, 3, 0.0),
             _add_case(2, 3, 4, 0.1),
             _add_case(2, 4, 8, 0.5),
         ],
@@ -392,6 +400,8 @@ EXERCISES = [
         mean_of_the_sentence,
         [
             (torch.tensor([[[1.0, 3.0], [5.0, 9.0]]]), torch.zeros(1, 2, 2)),
+            (torch.tensor([[[1.0, 3.0], [5.0, 9.0]], [[0.0, 1.0], [2.0, 7.0]]]),
+                torch.ones(2, 2, 2)),
             (_draw(2, 3, 4), _draw(2, 3, 4, seed=1)),
         ],
         {
@@ -416,7 +426,7 @@ EXERCISES = [
         kind_of_block,
         [_block(kind) for kind in BLOCKS],
         {
-            "a look at the mean, which is 0 for every block that ends with a norm": _by_the_mean,
+            "an experiment that takes both blocks that end with a norm for one": _by_the_mean,
             "post-norm and pre-norm exchanged": lambda block: {
                 "post-norm": "pre-norm", "pre-norm": "post-norm", "no shortcut": "no shortcut",
             }[kind_of_block(block)],

@@ -79,11 +79,12 @@ def one_back(num_steps):
 
 
 def smallest_weight_one_back(matrices, num_steps):
-    """The smallest weight that a position from 1 on gives to the one before, up to 0.9:"""
+    """The smallest weight given to the position before, up to 0.9, and where each looks:"""
     Q, K = matrices  # the input is the identity: X W = W
     scores = Q @ K.T / math.sqrt(num_steps)
     weights = torch.softmax(scores.masked_fill(~causal_mask(num_steps), -math.inf), dim=-1)
-    return min(weights.diagonal(-1).min().item(), 0.9)
+    places = weights[1:].argmax(dim=-1).tolist()
+    return [min(weights.diagonal(-1).min().item(), 0.9), places]
 
 
 def _heads_case(dice):
@@ -106,6 +107,14 @@ def mean_of_the_heads(queries, keys, values, mask):
     _, weights = scaled_dot_product_attention(queries, keys, values, mask)
     return weights.mean(dim=1, keepdim=True) @ values, weights
 
+
+# Two heads of size 1, one query, two keys: small enough to be followed.
+_BY_HAND = (
+    torch.tensor([[[[1.0]], [[2.0]]]]),
+    torch.tensor([[[[0.0], [1.0]], [[1.0], [-1.0]]]]),
+    torch.tensor([[[[2.0], [4.0]], [[10.0], [20.0]]]]),
+)
+_HIDDEN = torch.tensor([[False, False]])
 
 EXERCISES = [
     Exercise(
@@ -134,7 +143,7 @@ EXERCISES = [
         count_both,
         [(2, 1), (4, 2), (32, 4), (512, 8)],
         {
-            "a separate small matrix for each head in split-then-project (they share one)": (
+            "a matrix for each head, or one that reads the full width, in split-then-project": (
                 lambda d, h: (4 * d**2, 3 * h * (d // h) ** 2 + d**2)
             ),
             "a first count divided by the heads (slices are cut from results of full matrices)": (
@@ -168,6 +177,7 @@ EXERCISES = [
         merge_heads,
         [
             (torch.arange(8.0).view(1, 2, 2, 2),),
+            (torch.arange(8.0).view(2, 2, 2, 1),),
             (_random(2, 4, 3, 5),),
             (_random(1, 1, 4, 2),),
         ],
@@ -193,6 +203,8 @@ EXERCISES = [
         scaled_dot_product_attention,
         [
             (*_inputs(1, 1, 1, 2, 2), _BOTH),
+            (*_BY_HAND, _BOTH),
+            (*(part[:, :1] for part in _BY_HAND), _HIDDEN),
             (*_inputs(1, 1, 2, 2, 3), _BOTH),
             (*_inputs(2, 1, 4, 4, 5), _LENS & causal_mask(4)),
             (*_inputs(2, 3, 2, 4, 16), _LENS),
@@ -232,6 +244,7 @@ EXERCISES = [
         "attention-5",
         mean_of_the_heads,
         [
+            (*_BY_HAND, _BOTH),
             (*_inputs(1, 2, 1, 2, 2), _BOTH),
             (*_inputs(2, 3, 2, 4, 5), _LENS),
         ],
@@ -261,6 +274,14 @@ EXERCISES = [
                 mean_of_the_heads(q, k, v, mask)[1] @ v.mean(1, True),
                 mean_of_the_heads(q, k, v, mask)[1],
             ),
+            "an output by the weights of the last head": lambda q, k, v, mask: (
+                mean_of_the_heads(q, k, v, mask)[1][:, -1:] @ v,
+                mean_of_the_heads(q, k, v, mask)[1],
+            ),
+            "an output by the weights of the next head": lambda q, k, v, mask: (
+                mean_of_the_heads(q, k, v, mask)[1].roll(1, 1) @ v,
+                mean_of_the_heads(q, k, v, mask)[1],
+            ),
         },
         (
             "Compare weights and output with those of scaled_dot_product_attention, one by one.",
@@ -273,7 +294,7 @@ EXERCISES = [
     Exercise(
         "attention-6",
         one_back,
-        [(2,), (3,), (6,)],
+        [(2,), (3,), (6,), (30,)],
         {
             "a head that looks at itself": lambda n: (10 * n * torch.eye(n), torch.eye(n)),
             "the right pairs, with scores too small to decide": lambda n: (
@@ -285,6 +306,9 @@ EXERCISES = [
             ),
             "scores that are all alike: every position takes the mean of those before": (
                 lambda n: (torch.zeros(n, n), torch.zeros(n, n))
+            ),
+            "a head that looks at the token itself or farther back: the one before is avoided": (
+                lambda n: (-10 * n * torch.eye(n), torch.eye(n).roll(1, dims=1))
             ),
         },
         (

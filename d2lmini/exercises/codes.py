@@ -107,6 +107,11 @@ EXERCISES = [
                 torch.tensor([[0.0], [1.0]]),
                 torch.tensor([[2.0], [4.0]]),
             ),
+            (
+                torch.tensor([2.0, 0.0]),
+                torch.tensor([[1.0, 0.0], [0.0, 3.0]]),
+                torch.eye(2),
+            ),
             _draw((3,), (4, 3), (4, 3)),
             _draw((3,), (4, 3), (4, 5), seed=1),
         ],
@@ -130,6 +135,12 @@ EXERCISES = [
             ),
             "scores divided by the root of the number of features: that comes in chapter 4": (
                 lambda q, k, v: attention(q / len(q) ** 0.5, k, v)
+            ),
+            "cosines instead of dot products": lambda q, k, v: attention(
+                q / q.norm(), k / k.norm(dim=-1, keepdim=True), v
+            ),
+            "scores that are distances: the nearest key wins": lambda q, k, v: (
+                torch.softmax(-(k - q).norm(dim=-1), dim=0) @ v
             ),
         },
         (
@@ -156,6 +167,11 @@ EXERCISES = [
             (
                 torch.tensor([1.0, 0.9]),
                 torch.tensor([[1.0, 0.9], [2.0, 0.0]]),
+                torch.eye(2),
+            ),
+            (
+                torch.tensor([1.0, 1.0]),
+                torch.tensor([[-1.0, 0.0], [-3.0, -4.0]]),
                 torch.eye(2),
             ),
             *(_draw((3,), (6, 3), (6, 2), seed=seed) for seed in (0, 1, 2, 3, 13, 23)),
@@ -200,6 +216,7 @@ EXERCISES = [
                 torch.tensor([[1.0], [0.0]]),
                 torch.tensor([[2.0], [4.0]]),
             ),
+            (torch.tensor([1.0]), torch.tensor([[2.0], [1.0], [0.0]]), torch.eye(3)),
             _draw((3,), (4, 3), (4, 5)),
         ],
         {
@@ -210,6 +227,9 @@ EXERCISES = [
             "values in reverse order": lambda q, k, v: attention(q, k, v.flip(0)),
             "a last value that is lost: it takes the first one's weight": lambda q, k, v: (
                 attention(q, k, torch.cat([v[1:], 0 * v[:1]]))
+            ),
+            "the right move, of scores that are divided by the root of the size, too": (
+                lambda q, k, v: one_on(q / len(q) ** 0.5, k, v)
             ),
         },
         (
@@ -225,6 +245,13 @@ EXERCISES = [
         additive_scores,
         [
             _draw((1, 1), (2, 1), (1, 1), (1, 1), (1,)),
+            (
+                torch.eye(2),
+                torch.eye(2),
+                torch.tensor([[1.0, 2], [0, 1], [1, 0]]),
+                torch.tensor([[0.0, 1], [1, 1], [2, 0]]),
+                torch.tensor([1.0, 2, 3]),
+            ),
             _draw((2, 2), (2, 2), (2, 2), (2, 2), (2,)),
             _draw((3, 2), (4, 5), (6, 2), (6, 5), (6,)),
         ],
@@ -252,7 +279,13 @@ EXERCISES = [
     Exercise(
         "codes-6",
         deciding_query,
-        [(torch.eye(2), 1), (_unit(3, 2), 0), (_unit(5, 3), 2), (_unit(20, 8), 7)],
+        [
+            (torch.eye(2), 1),
+            (torch.tensor([[1.0, 0.0], [0.99, 0.1411]]), 0),
+            (_unit(3, 2), 0),
+            (_unit(5, 3), 2),
+            (_unit(20, 8), 7),
+        ],
         {
             "the key itself as the query: scores between -1 and 1 decide nothing": (
                 lambda keys, wanted: keys[wanted]
@@ -262,6 +295,9 @@ EXERCISES = [
                 1000 * keys[0]
             ),
             "the mean of the keys, which prefers nobody": lambda keys, wanted: keys.mean(0),
+            "a query that also points away from the others: it turns from the key": (
+                lambda keys, wanted: 1000 * (2 * keys[wanted] - keys.sum(0))
+            ),
         },
         (
             "All keys have length 1. With which of them has keys[wanted] the largest dot product?",

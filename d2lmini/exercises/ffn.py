@@ -93,6 +93,14 @@ def with_the_one_after(X, W1, b1, W2, b2):
     return hidden @ W2.T + b2
 
 
+# The network of exercise 5.1, for a pencil.
+_BY_HAND = (
+    torch.tensor([[[1.0, 2.0]]]),
+    torch.tensor([[1.0, 1], [1, -1], [0, 2]]), torch.tensor([0.0, -1, -1]),
+    torch.tensor([[1.0, 0, 2], [0, 1, -1]]), torch.tensor([1.0, 0]),
+)  # fmt: skip
+_IDENTITY = torch.eye(2), torch.zeros(2), torch.eye(2), torch.zeros(2)
+
 EXERCISES = [
     Exercise(
         "ffn-1",
@@ -164,7 +172,10 @@ EXERCISES = [
     Exercise(
         "ffn-4",
         network,
-        [_arrays(1, 2, 3, 2), _arrays(4, 3, 5, 3), _arrays(3, 4, 4, 4), _arrays(3, 4, 6, 8)],
+        [
+            _BY_HAND,
+            _arrays(1, 2, 3, 2),
+            _arrays(4, 3, 5, 3), _arrays(3, 4, 4, 4), _arrays(3, 4, 6, 8)],
         {
             "two layers without the ReLU between them; see chapter 5": (
                 lambda X, W1, b1, W2, b2: (X @ W1.T + b1) @ W2.T + b2
@@ -190,6 +201,9 @@ EXERCISES = [
             ),
             "a softmax in place of the ReLU, that is, attention over the hidden units": (
                 lambda X, W1, b1, W2, b2: torch.softmax(X @ W1.T + b1, dim=-1) @ W2.T + b2
+            ),
+            "absolute values instead of a ReLU": lambda X, W1, b1, W2, b2: (
+                (X @ W1.T + b1).abs() @ W2.T + b2
             ),
         },
         (
@@ -256,7 +270,8 @@ EXERCISES = [
     Exercise(
         "ffn-7",
         with_the_one_before,
-        [_arrays(2, 2, 3, 2), _arrays(4, 3, 5, 3)],
+        [(torch.tensor([[[1.0, 0], [0, 1], [2, 0]]]), *_IDENTITY),
+            _arrays(2, 2, 3, 2), _arrays(4, 3, 5, 3)],
         {
             "a network without a mistake": network,
             "features of the position before added before the first layer: the ReLU comes first": (
@@ -269,6 +284,11 @@ EXERCISES = [
                 + torch.nn.functional.pad(network(X, *arrays), (0, 0, 1, 0))[:, :-1]
             ),
             "the position after instead of the one before": with_the_one_after,
+            "the hidden numbers of all positions before, not only of one": (
+                lambda X, W1, b1, W2, b2: (
+                    torch.relu(X @ W1.T + b1).cumsum(dim=1) @ W2.T + b2
+                )
+            ),
         },
         (
             "Does check.permutation_equivariant hold? Does check.causal?",

@@ -75,8 +75,8 @@ def smallest_that_matters(loss, num_heads):
     return []
 
 
-def _loss(*groups):
-    return Loss([(set(heads), cost) for heads, cost in groups], 0.2)
+def _loss(*groups, base=0.2):
+    return Loss([(set(heads), cost) for heads, cost in groups], base)
 
 
 def _heads_case(dice):
@@ -145,6 +145,7 @@ EXERCISES = [
         leak,
         [
             (_weights(1, 1, 2, 2), 1),
+            (_weights(2, 1, 2, 3), 1),
             (_weights(2, 3, 4, 4), 3),
             (_weights(2, 2, 5, 5), 2),
             (_weights(1, 2, 3, 3), 3),
@@ -241,6 +242,7 @@ EXERCISES = [
         most_looked_at,
         [
             (torch.tensor([[[[1.0, 0.0], [1.0, 0.0]]]]), 2),
+            (_weights(1, 2, 2, 2), 1),
             (_weights(2, 3, 4, 4), 3),
         ],
         {
@@ -265,12 +267,42 @@ EXERCISES = [
         [
             (_loss(({1}, 2.0)), 3),
             (_loss(({0, 2}, 3.0)), 3),
+            (_loss(({0, 1}, 3.0)), 3),
             (_loss(({1, 3}, 3.0), ({0}, 0.4)), 4),
+            (_loss(({2}, 1.2), ({0}, 0.7), base=1.5), 3),
+            (_loss(({0, 1, 2}, 3.0), ({0, 1}, 0.7)), 3),  # no head, no pair
         ],
         {
             "heads removed one at a time: one may stand in for the other": _one_by_one,
             "the single head whose removal costs the most": _most_expensive,
             "all heads at once, which says nothing of each": lambda loss, n: list(range(n)),
+            "a search that goes on to sets of three": lambda loss, num_heads: next(
+                (
+                    list(heads)
+                    for size in (1, 2, 3)
+                    for heads in itertools.combinations(range(num_heads), size)
+                    if loss(heads) > loss(()) + 1
+                ),
+                [],
+            ),
+            "a loss above 1, where the rise counts": lambda loss, num_heads: (
+                smallest_that_matters(
+                    lambda removed: loss(removed) if removed else 0.0, num_heads
+                )
+            ),
+            "a search that misses pairs, such as those of numbers far apart": (
+                lambda loss, num_heads: (
+                    _one_by_one(loss, num_heads)
+                    or next(
+                        (
+                            [h, h + 1]
+                            for h in range(num_heads - 1)
+                            if loss([h, h + 1]) > loss(()) + 1
+                        ),
+                        [],
+                    )
+                )
+            ),
         },
         (
             "Remove each head alone. What if nothing happens?",

@@ -139,7 +139,7 @@ EXERCISES = [
                 len(lens) * n * (n + 1) // 2
             ),
             "a padding mask without the causal mask": lambda lens, n: int(lens.sum()) * n,
-            "a count of the real queries only; padded ones count, too": lambda lens, n: (
+            "a count of the real queries only, or of keys from the query on": lambda lens, n: (
                 int((lens * (lens + 1)).sum()) // 2
             ),
             "pairs that one of the two masks allows, not both": lambda lens, n: int(
@@ -190,6 +190,7 @@ EXERCISES = [
         [
             (torch.zeros(1, 2), torch.tensor([[True, False]])),
             (torch.zeros(1, 2), torch.tensor([[False, False]])),
+            (torch.zeros(2, 2), torch.tensor([[True, False], [False, False]])),
             (torch.tensor([[-2e4, 0.0]]), torch.tensor([[True, False]])),
             (_scores(2, 2), torch.tensor([[True, False], [True, True]])),
             (_scores(2, 1, 3, 3) * 50, padding_mask(torch.tensor([3, 1]), 3)),
@@ -199,8 +200,8 @@ EXERCISES = [
                 s, ~m
             ),
             "softmax over the wrong axis; see chapter 4": bugs.softmax_over_queries,
-            "a large negative number instead of minus infinity: "
-            'uniform weights where all is hidden; see "A row with nothing left"': bugs.minus_1e9,
+            "uniform weights where all is hidden, as a large negative number gives; "
+            'see "A row with nothing left"': bugs.minus_1e9,
             "minus infinity in a row in which all is hidden: 0 / 0; "
             'see "A row with nothing left"': lambda s, m: torch.softmax(
                 s.masked_fill(~m, -torch.inf), dim=-1
@@ -262,6 +263,9 @@ EXERCISES = [
         window_mask,
         [
             (torch.tensor([2]), 2, 1),
+            (torch.tensor([2]), 2, 2),
+            (torch.tensor([3]), 3, 2),
+            (torch.tensor([2, 1]), 2, 2),
             (torch.tensor([1]), 3, 2),
             (torch.tensor([3, 1]), 3, 2),
             (torch.tensor([6, 2]), 6, 3),
@@ -296,6 +300,10 @@ EXERCISES = [
         one_mask_for_all,
         [
             (torch.eye(2)[None], padding_mask(torch.tensor([1]), 2)),
+            (
+                torch.tensor([[[1.0, 0], [0, 1]], [[1, 1], [0, 1]]]),
+                padding_mask(torch.tensor([2, 1]), 2),
+            ),
             (torch.eye(3).expand(2, 3, 3), padding_mask(torch.tensor([3, 1]), 3)),
             (_scores(3, 4, 2), padding_mask(torch.tensor([2, 3, 1]), 4)),
         ],
@@ -324,6 +332,7 @@ EXERCISES = [
         next_tokens,
         [
             (torch.tensor([[5, 6]]), torch.tensor([2])),
+            (torch.tensor([[5, 3, 9]]), torch.tensor([2])),
             (torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]]), torch.tensor([4, 2])),
         ],
         {
@@ -357,7 +366,12 @@ EXERCISES = [
     Exercise(
         "masks-8",
         how_far_ahead,
-        [_model(0), _model(1), _model(3)],
+        [
+            _model(0),
+            _model(1),
+            _model(3),
+            _model(5),
+        ],
         {
             "an experiment that finds whether a model looks ahead, but not how far": (
                 _first_position_only

@@ -159,6 +159,7 @@ EXERCISES = [
         encode,
         [
             (torch.zeros(1, 2, 2), 0),
+            (torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 0),
             (torch.zeros(1, 2, 4), 1),
             (_random(2, 3, 4), 0),
             (_random(3, 5, 8), 7),
@@ -200,7 +201,7 @@ EXERCISES = [
     Exercise(
         "positions-3",
         read_position,
-        [(sinusoidal_table(4, 8)[3],)] + [(_trembling(i, 64),) for i in (2, 40, 333, 901)],
+        [(sinusoidal_table(7, 8)[6],)] + [(_trembling(i, 64),) for i in (2, 40, 333, 901)],
         {
             "a reading of the fastest hand alone": lambda p: hand(p, 0),
             "a reading of the slowest hand alone": lambda p: hand(p, len(p) // 2 - 1),
@@ -224,6 +225,11 @@ EXERCISES = [
         [
             (torch.eye(2),),
             (torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, -1.0]]),),
+            (torch.eye(3),),
+            (torch.arange(4.0, 0, -1)[:, None],),
+            (torch.diag(torch.tensor([1.0, 2.0])),),
+            (torch.tensor([[1.0, 0.0], [1.02, 0.0]]),),
+            (torch.tensor([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1]]),),
             (sinusoidal_table(9, 4),),
             (sinusoidal_table(9, 4)[:, 0::2],),
             (sinusoidal_table(9, 4) * torch.tensor([1.0, 2.0, 1.0, 1.0]),),
@@ -313,7 +319,12 @@ EXERCISES = [
     Exercise(
         "positions-6",
         counted_from_the_end,
-        [(torch.zeros(1, 2, 2),), (torch.zeros(1, 3, 4),), (_random(2, 5, 6),)],
+        [
+            (torch.zeros(1, 2, 2),),
+            (torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]),),
+            (torch.zeros(1, 3, 4),),
+            (_random(2, 5, 6),),
+        ],
         {
             "an encoding without a mistake": lambda X: encode(X, 0),
             "positions from the end, of which the last is 1": lambda X: (

@@ -136,17 +136,18 @@ def _sentences_batch_case(dice):
 
 def verdict_on(ours, theirs):
     """What the rule of the chapter says of two settings, from the results of their seeds."""
+    return _judge(ours, theirs, statistics.stdev(ours) + statistics.stdev(theirs))
+
+
+def _judge(ours, theirs, noise):
     difference = statistics.mean(ours) - statistics.mean(theirs)
-    if abs(difference) < statistics.stdev(ours) + statistics.stdev(theirs):
+    if abs(difference) < noise:
         return "cannot tell"
     return "better" if difference > 0 else "worse"
 
 
 def _with_n(ours, theirs):
-    difference = statistics.mean(ours) - statistics.mean(theirs)
-    if abs(difference) < statistics.pstdev(ours) + statistics.pstdev(theirs):
-        return "cannot tell"
-    return "better" if difference > 0 else "worse"
+    return _judge(ours, theirs, statistics.pstdev(ours) + statistics.pstdev(theirs))
 
 
 def _best_of_each(ours, theirs):
@@ -228,6 +229,7 @@ EXERCISES = [
         masked_cross_entropy,
         [
             _batch(1, 2, 3),
+            _batch(2, 2, 3, lens=[2, 1]),
             _batch(2, 3, 4),
             _batch(3, 6, 5, seed=1),
             _batch(4, 4, 5, seed=2, lens=[3, 1, 4, 1]),
@@ -283,6 +285,7 @@ EXERCISES = [
         unknown_share,
         [
             (["a a b"], 2),
+            (["a .", "a a"], 2),
             (["a a a b b c"], 3),
             (["go . go", "stop .", "go on ."], 2),
             (["Go go.", "go stop."], 2),
@@ -309,6 +312,8 @@ EXERCISES = [
         bleu,
         [
             ("a", "a", 1),
+            ("A", "a", 1),
+            ("a", "ab", 1),
             ("a a", "a b", 1),
             ("a b c d", "a b", 1),
             ("a a b", "a a c", 1),
@@ -384,7 +389,11 @@ EXERCISES = [
     Exercise(
         "training-7",
         without_the_end,
-        [_batch(1, 3, 3, lens=[2]), _batch(2, 4, 5, lens=[4, 2])],
+        [
+            _batch(1, 3, 3, lens=[2]),
+            _batch(2, 3, 2, lens=[3, 2]),
+            _batch(2, 4, 5, lens=[4, 2]),
+        ],
         {
             "a loss without a mistake": masked_cross_entropy,
             "a loss without the first token: it is the last that is missing": (
@@ -419,6 +428,8 @@ EXERCISES = [
             ([1.0, 1.5], [2.0, 2.5]),
             ([1.0, 3.0], [1.5, 2.0]),
             ([90.0, 97.0, 91.0], [93.0, 94.0, 95.0]),
+            ([2.0, 2.0, 8.0], [1.0, 1.0, 1.0]),
+            ([5.0, 5.0, 5.0, 5.0, 5.0], [1.0, 4.0, 4.0, 4.0, 4.0]),
             ([3.0, 5.0], [1.2, 2.8]),  # told apart only by deviations with n, not n - 1
         ],
         {
@@ -430,6 +441,20 @@ EXERCISES = [
             "a judge with standard deviations that divide by n, not by n - 1": _with_n,
             "a rule with only one of the two deviations; both count": lambda ours, theirs: (
                 verdict_on(ours, [statistics.mean(theirs)] * 2)
+            ),
+            "a judge that adds the deviations as squares": lambda ours, theirs: _judge(
+                ours, theirs, math.hypot(statistics.stdev(ours), statistics.stdev(theirs))
+            ),
+            "a judge that takes the mean of the two deviations": lambda ours, theirs: (
+                _judge(
+                    ours, theirs, (statistics.stdev(ours) + statistics.stdev(theirs)) / 2
+                )
+            ),
+            "a comparison of the medians": lambda ours, theirs: (
+                "cannot tell"
+                if abs(statistics.median(ours) - statistics.median(theirs))
+                < statistics.stdev(ours) + statistics.stdev(theirs)
+                else _by_the_means(ours, theirs)
             ),
         },
         (

@@ -103,6 +103,11 @@ def _first_norm_twice(block, X, mask):
     return block.addnorm1(Y, block.ffn(Y))
 
 
+def _no_norms(block, X, mask):
+    Y = X + block.addnorm1.dropout(block.attention(X, X, X, mask))
+    return Y + block.addnorm2.dropout(block.ffn(Y))
+
+
 def _no_residual(block, X, mask):
     Y = block.addnorm1.norm(block.attention(X, X, X, mask))
     return block.addnorm2.norm(block.ffn(Y))
@@ -145,6 +150,14 @@ def _block_case(dice):
     return block, dice.normal(batch, steps, width), mask
 
 
+def _plain_block_case(dice):
+    """As _block_case, without dropout."""
+    block, X, mask = _block_case(dice)
+    for addnorm in (block.addnorm1, block.addnorm2):
+        addnorm.dropout.p = 0.0
+    return block, X, mask
+
+
 def network_first(block, X, mask):
     """The parts of an encoder block with its network before its attention."""
     Y = block.addnorm1(X, block.ffn(X))
@@ -174,6 +187,8 @@ def _gpt_case(num_layers, vocab_size, batch, steps, width, seed=0):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         blocks = tuple(EncoderBlock(width, 2 * width, 2, 0.0) for _ in range(num_layers))
+        for block in blocks:  # with weights of 1, a norm of a norm would change nothing
+            torch.nn.init.normal_(block.addnorm2.norm.weight)
         embedding = TokenEmbedding(vocab_size, width, 0.0)
         output = torch.nn.Linear(width, vocab_size)
         return embedding, blocks, output, torch.randint(vocab_size, (batch, steps))
@@ -196,6 +211,26 @@ def _first_block_only(embedding, blocks, output, tokens):
     X = embedding(tokens)
     for i, block in enumerate(blocks):
         X = block(X, causal_mask(tokens.shape[1]) if i == 0 else None)
+    return output(X)
+
+
+def _upside_down(embedding, blocks, output, tokens):
+    X = embedding(tokens)
+    for block in blocks:
+        X = block(X, causal_mask(tokens.shape[1]).T)
+    return output(X)
+
+
+def _without_positions(embedding):
+    return lambda tokens: (
+        embedding.embedding(tokens) * embedding.embedding.embedding_dim**0.5
+    )
+
+
+def _around_each_block(embedding, blocks, output, tokens):
+    X = embedding(tokens)
+    for block in blocks:
+        X = X + block(X, causal_mask(tokens.shape[1]))
     return output(X)
 
 
@@ -230,7 +265,7 @@ EXERCISES = [
     Exercise(
         "transformer-1",
         shapes,
-        [(1, 2, 3, 4, 2, 1, 5), (3, 9, 5, 16, 4, 2, 50)],
+        [(3, 9, 5, 16, 4, 2, 50), (1, 2, 3, 4, 2, 1, 5)],
         {
             "a cross-attention with the source as queries": _cross_transposed,
             "weights with the batch first: layers come first": lambda *sizes: shapes(
@@ -259,6 +294,7 @@ EXERCISES = [
         "transformer-2",
         lambda memory, order: memory[:, order],
         [
+            (torch.arange(12.0).view(2, 2, 3), torch.tensor([1, 0])),
             (torch.arange(24.0).view(3, 2, 4), torch.tensor([1, 0])),
             (torch.arange(120.0).view(5, 4, 6), torch.tensor([3, 1, 0, 2])),
         ],
@@ -313,7 +349,7 @@ EXERCISES = [
     Exercise(
         "transformer-4",
         lambda d, f: 8 * d * d + 2 * d * f + f + d + 6 * d,
-        [(1, 1), (3, 5), (32, 64)],
+        [(10, 1000), (1, 1), (3, 5), (32, 64)],
         {
             "an encoder block, with one attention": lambda d, f: (
                 4 * d * d + 2 * d * f + f + 5 * d
@@ -363,6 +399,16 @@ EXERCISES = [
                 _exchanged
             ),
             "a network that reads X; it reads what the first add & norm gives": _network_of_input,
+            "a mask with its meaning swapped; see chapter 2": lambda block, X, mask: block(
+                X, ~mask
+            ),
+            "the first half of a block": lambda block, X, mask: block.addnorm1(
+                X, block.attention(X, X, X, mask)
+            ),
+            "sums without their norms; see chapter 6": _no_norms,
+            "the network before the attention": lambda block, X, mask: network_first(
+                block, X, mask
+            ),
         },
         (
             "Two lines: mix positions, add & norm; work on each position, add & norm.",
@@ -384,13 +430,23 @@ EXERCISES = [
             "attention without the mask": lambda block, X, mask: network_first(
                 block, X, None
             ),
+            "the network first, which is right, with the first add & norm twice": (
+                lambda block, X, mask: block.addnorm1(
+                    Y := block.addnorm1(X, block.ffn(X)), block.attention(Y, Y, Y, mask)
+                )
+            ),
+            "the network first, which is right, with X in the second add & norm": (
+                lambda block, X, mask: block.addnorm2(
+                    X, block.attention(*[block.addnorm1(X, block.ffn(X))] * 3, mask)
+                )
+            ),
         },
         (
             "Silence the attention: fill block.attention.W_o.weight with zeros. What is left?",
             "Compare it with what block(X, mask) leaves. Where does the network come in?",
             "addnorm1(X, ffn(X)) comes first, then the attention, with addnorm2.",
         ),
-        draw=_block_case,
+        draw=_plain_block_case,
         unseen=True,
     ),
     Exercise(
@@ -407,6 +463,12 @@ EXERCISES = [
             "blocks in reverse order": lambda embedding, blocks, *rest: small_gpt(
                 embedding, blocks[::-1], *rest
             ),
+            "a mask upside down: each position sees what follows": _upside_down,
+            "probabilities instead of logits": lambda *parts: small_gpt(*parts).softmax(-1),
+            "an embedding without positions": lambda embedding, *rest: small_gpt(
+                _without_positions(embedding), *rest
+            ),
+            "one more residual connection around each block": _around_each_block,
         },
         (
             "A decoder block without its cross-attention: which block of this chapter is that?",
