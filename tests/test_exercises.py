@@ -206,7 +206,8 @@ def softmax(scores, mask):
         (lambda s, m: softmax(s, m).numpy(), "Expected a torch.Tensor, got a numpy array."),
         (lambda s, m: softmax(s, m).tolist(), "Expected a torch.Tensor, got list."),
         (lambda s, m: softmax(s, m)[None], "Expected shape (1, 2), got (1, 1, 2)."),
-        (lambda s, m: softmax(s, m).double(), "Expected dtype torch.float32, got torch.float64."),
+        (lambda s, m: softmax(s, m).half(), "Expected dtype torch.float32, got torch.float16."),
+        (lambda s, m: softmax(s, m).double(), "The weights are (3, 3), torch.float64"),
         (lambda s, m: softmax(s, m) / 0 * 0, "numbers are NaN."),
         (lambda s, m: softmax(s, m) * 1.1, "The numbers differ, first at [0, 0]: 1.1 is not 1.0."),
         (lambda s, m: s.masked_fill_(~m, 0) and None, "raised RuntimeError"),
@@ -215,7 +216,7 @@ def softmax(scores, mask):
 )  # fmt: skip
 def test_what_is_wrong_is_said(answer, text):
     verdict, message = grade(SOFTMAX, answer)
-    assert verdict == WRONG
+    assert verdict in (WRONG, ALMOST)
     assert text in message
 
 

@@ -5,10 +5,7 @@ from torch import Tensor
 
 
 class Subject:
-    """Something to experiment with; an answer finds out about it by calling it."""
-
-    def __repr__(self):
-        return f"<{type(self).__name__.lower()}>"
+    """Something to experiment with. An answer can call it; a message says what it is."""
 
 
 class FarSubject:
@@ -33,6 +30,9 @@ class Model(Subject):
     def __init__(self, ahead: int, W: Tensor):
         self._ahead, self._W = ahead, W
 
+    def __repr__(self):
+        return f"<a model that looks {self._ahead} positions ahead>"
+
     def __call__(self, X):
         steps = X.shape[1]
         last = (torch.arange(steps) + self._ahead).clamp(max=steps - 1)  # that each sees
@@ -48,6 +48,9 @@ class Block(Subject):
 
     def __init__(self, kind: str, W: Tensor):
         self._kind, self._W = kind, W
+
+    def __repr__(self):
+        return f"<a block: {self._kind}>"
 
     def __call__(self, X):
         norm = torch.nn.functional.layer_norm
@@ -66,6 +69,16 @@ class Net(Subject):
 
     def __init__(self, source: bool, order: bool, table: Tensor):
         self._source, self._order, self._table = source, order, table
+
+    def __repr__(self):
+        words = (
+            "words and their order"
+            if self._order
+            else "words"
+            if self._source
+            else "nothing"
+        )
+        return f"<a net that reads {words} of the source>"
 
     def __call__(self, src, tgt):
         logits = self._table[tgt]  # (steps, 10)
@@ -86,6 +99,10 @@ class Loss(Subject):
 
     def __init__(self, groups: list[tuple[set, float]], base: float):
         self._groups, self._base = groups, base
+
+    def __repr__(self):
+        without = [f"without {sorted(heads)} {cost:g} more" for heads, cost in self._groups]
+        return f"<a net with loss {self._base:g}; {', '.join(without)}>"
 
     def __call__(self, removed):
         gone = set(removed)
