@@ -1,6 +1,7 @@
 """The mutation gate: right answers pass, stubs are not attempted, wrong ones are told apart."""
 
 import ast
+import contextlib
 import copy
 import re
 import sys
@@ -30,6 +31,7 @@ from d2lmini.checking.grading import (
     all_exercises,
     grade,
 )  # fmt: skip
+from d2lmini.course.assignment import needed
 
 pytestmark = pytest.mark.usefixtures("each_device")
 
@@ -63,23 +65,14 @@ NOTEBOOKS = in_notebooks()
 
 
 def function_in(source, name, path):
-    """A function defined in a cell, with the imports and small helpers of its notebook."""
-    cells = nbformat.read(path, as_version=4).cells
+    """A function defined in a cell, with what of its notebook it needs."""
+    cells = [
+        c.source for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"
+    ]
     scope = {}
-    for cell in cells:
-        if cell.cell_type != "code":
-            continue
-        for node in ast.parse(re.sub(r"^[%!].*$", "", cell.source, flags=re.M)).body:
-            constant = (
-                isinstance(node, ast.Assign)
-                and isinstance(node.targets[0], (ast.Name, ast.Tuple))
-                and not any(
-                    isinstance(n, (ast.Call, ast.Name)) for n in ast.walk(node.value)
-                )
-            )
-            definition = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
-            if constant or isinstance(node, definition):
-                exec(compile(ast.Module([node], []), str(path), "exec"), scope)
+    for statement in needed(source, cells):
+        with contextlib.suppress(Exception):  # a constant made of what was computed
+            exec(statement, scope)
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef):
             exec(compile(ast.Module([node], []), str(path), "exec"), scope)

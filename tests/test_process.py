@@ -134,7 +134,10 @@ def test_a_child_ends_with_the_one_that_started_it():
 
 def test_an_answer_that_cannot_be_sent_runs_here():
     numbers = (2 * number for number in (1, 2, 3, *range(10)))
-    answer = lambda number: next(numbers)  # noqa: E731
+
+    def answer(number):
+        return next(numbers)
+
     assert far(answer) is answer
     assert grade(EXERCISE, answer)[0] == RIGHT
     assert far(5) == 5
@@ -234,8 +237,11 @@ def test_a_property_calls_the_answer_there_too(quick):
     )
     assert grade(found, far(lambda number: 2 * number))[0] == RIGHT
     assert grade(found, far(lambda number: 2))[0] == ALMOST
-    answer = lambda number: 2 if number == 1 else time.sleep(10**6)  # noqa: E731
-    assert "did not come back" in grade(found, far(answer))[1]
+
+    def hangs(number):
+        return 2 if number == 1 else time.sleep(10**6)
+
+    assert "did not come back" in grade(found, far(hangs))[1]
 
 
 # Values on their way.

@@ -81,7 +81,7 @@ class Worker:
         try:
             self.answer = cloudpickle.loads(answer)
         except Exception as error:
-            return {"error": _said_of(error, self.load)}
+            return {"error": _said_of(error, "")}
         return {}
 
     def define(self, before: list[str], cell: str, name: str, function: str) -> dict:

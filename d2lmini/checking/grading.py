@@ -111,8 +111,7 @@ def grade_with_share(found: Exercise, answer: Callable) -> tuple[str, str, float
     except NotAttempted:
         return NOT_ATTEMPTED, "Replace the line that raises NotImplementedError.", 0.0
     except WrongAnswer as error:
-        broken = all(error.agrees) * len(found.properties)
-        share = share_right(found, error.agrees, broken) if error.agrees else 0.0
+        share = share_right(found, error.agrees) if error.agrees else 0.0
         return error.verdict, str(error) + printed.shown(), share
     except Ended as error:
         return WRONG, str(error) + printed.shown(), 0.0
@@ -122,18 +121,19 @@ def grade_with_share(found: Exercise, answer: Callable) -> tuple[str, str, float
     return RIGHT, agree + holds + printed.shown(), 1.0
 
 
-def share_right(found: Exercise, agrees: list[bool], broken: int) -> float:
+def share_right(found: Exercise, agrees: list[bool]) -> float:
     """The share of the cases that agree, beyond those for which one constant answer would do.
+
+    If all agree, and the answer is wrong all the same, a property counts as one more case.
 
     Args:
         agrees: whether each case agrees, in their order.
-        broken: how many properties do not hold; each counts as one more case.
     """
     wanted = [found.reference(*copy.deepcopy(case)) for case in found.cases]
     constant = max(
         sum(not difference(a, b, found.tolerance) for b in wanted) for a in wanted
     )
-    others = len(wanted) + broken - constant
+    others = len(wanted) + all(agrees) - constant
     return max(0.0, (sum(agrees) - constant) / others) if others else 0.0
 
 

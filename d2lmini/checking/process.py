@@ -167,9 +167,10 @@ class FarAnswer:
         began = time.monotonic()
         # What an answer experiments with stays here: it can call it, and not look inside.
         self.child.subjects = [part for part in arguments if isinstance(part, Subject)]
-        numbers = iter(range(len(arguments)))
         sent = [
-            FarSubject(next(numbers)) if isinstance(part, Subject) else part
+            FarSubject(self.child.subjects.index(part))
+            if isinstance(part, Subject)
+            else part
             for part in arguments
         ]
         said = self.child.ask("call", sent, seconds=self.left)

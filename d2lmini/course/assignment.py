@@ -78,7 +78,11 @@ def needed(cell: str, sources: list[str]) -> list[str]:
     """
     statements, defining = [], {}  # name -> numbers of the statements that define it
     for source in sources:
-        for node in ast.parse(without_magic(source)).body:
+        try:
+            nodes = ast.parse(without_magic(source)).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue  # an answer before this one, which has its own mark
+        for node in nodes:
             for name in _defined(node):
                 defining.setdefault(name, []).append(len(statements))
             statements.append(node)

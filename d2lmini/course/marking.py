@@ -74,10 +74,8 @@ def mark_all(submissions, tasks: list[Task], seed: str, say=print) -> list[Marke
     with TemporaryDirectory(prefix="d2lmini-") as folder:
         shutil.copytree(PACKAGE, Path(folder) / "d2lmini", ignore=LEFT_OUT)
         done: dict[int, Marked] = {}
-        for one_by_one in (
-            False,
-            True,
-        ):  # if a submission ends the grader, it is alone then
+        # If a submission ends the grader, the others are marked again, each alone.
+        for one_by_one in (False, True):
             waiting = [i for i in range(len(submissions)) if i not in done]
             for batch in [[i] for i in waiting] if one_by_one else [waiting]:
                 # Spawned, for a fork of a Python that has threads may hang.
@@ -103,7 +101,8 @@ def mark_all(submissions, tasks: list[Task], seed: str, say=print) -> list[Marke
 def failed(submission, tasks, error) -> Marked:
     """No marks, and a word to the lecturer."""
     submission.problems.append(f"could not be graded, please look at it yourself: {error}")
-    return Marked(submission, {task.name: Mark() for task in tasks})
+    mark = Mark(message="It could not be graded; your instructor is told.")
+    return Marked(submission, {task.name: mark for task in tasks})
 
 
 def mark(submission: Submission, tasks: list[Task], seed: str, folder: str) -> Marked:
@@ -146,10 +145,15 @@ def mark_one(room, task, cell, earlier, seed, left) -> Mark:
         return Mark(WRONG, text, cell=cell)
     if len(cell) > LONGEST_CELL:
         return Mark(WRONG, f"The cell has more than {LONGEST_CELL} characters.")
-    exercise = hidden(task.name, seed)
     try:
         cell = without_magic(cell)
-        before = needed(cell, task.before + [e for e in earlier if _parses(e)])
+        before = needed(cell, task.before + [e for e in earlier if len(e) <= LONGEST_CELL])
+    except (SyntaxError, ValueError) as error:
+        line = f"\nin       {error.text.strip()}" if getattr(error, "text", None) else ""
+        return Mark(WRONG, f"The cell is no Python: {error}{line}", cell=cell)
+    except (RecursionError, MemoryError):
+        return Mark(WRONG, "The cell is too deeply nested to be read.", cell=cell)
+    try:
         defined = room.child().ask(
             "define", before, cell, task.name, task.function, seconds=AN_ANSWER
         )
@@ -157,28 +161,12 @@ def mark_one(room, task, cell, earlier, seed, left) -> Mark:
             return Mark(WRONG, _why_not(task, defined), cell=cell)
         signature = told_signature(defined.get("parameters"))
         answer = FarAnswer(room.child(), defined["name"], signature, min(AN_ANSWER, left))
-        verdict, message, share = grade_with_share(exercise, answer)
-    except (SyntaxError, ValueError) as error:
-        line = f"\nin       {error.text.strip()}" if getattr(error, "text", None) else ""
-        return Mark(WRONG, f"The cell is no Python: {error}{line}", cell=cell)
+        verdict, message, share = grade_with_share(hidden(task.name, seed), answer)
     except Ended as error:
         return Mark(WRONG, str(error), cell=cell)
-    except (RecursionError, MemoryError):
-        return Mark(WRONG, "The cell is too deeply nested to be read.", cell=cell)
     if "raised NameError" in message:
         message += f"\n{ONLY_THE_CELL}"
     return Mark(verdict, message, share, cell)
-
-
-def _parses(cell):
-    """Whether a cell is Python, and not too long."""
-    if len(cell) > LONGEST_CELL:
-        return False
-    try:
-        compile(cell, "cell", "exec")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
 
 
 def _why_not(task, defined):

@@ -76,7 +76,7 @@ def read_roster(path: Path) -> tuple[list[Student], list[str]]:
         {str(n).strip().lower(): str(v or "").strip() for n, v in line.items()}
         for line in lines
     ]
-    if not all("id" in row for row in rows):
+    if not rows or "id" not in rows[0]:
         raise ValueError(f"roster ({path}) {rule}")
     students, taken, problems = [], set(), []
     for row in rows:
