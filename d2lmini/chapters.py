@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 
 class Chapter(NamedTuple):
-    """One chapter, in the order of the book."""
+    """One chapter, in the order of the book, or another page with exercises."""
 
-    number: int
+    number: int | str  # in the numbers of its exercises: 2.1, P.1
     slug: str  # in the names of its exercises ("masks-2"), and of their module
     title: str
     file: str  # in book/, without the ending
@@ -16,6 +16,11 @@ class Chapter(NamedTuple):
     def page(self) -> str:
         """The file of the built page, as other pages of the book link to it."""
         return f"{self.file}.html"
+
+    @property
+    def called(self) -> str:
+        """As a sentence names it."""
+        return f"chapter {self.number}" if isinstance(self.number, int) else "the puzzles"
 
 
 CHAPTERS = {
@@ -39,4 +44,8 @@ CHAPTERS = {
         ],
         start=1,
     )
+}
+
+EXERCISE_PAGES = CHAPTERS | {
+    "puzzles": Chapter("P", "puzzles", "Masks in one line", "mask-puzzles", 12)
 }

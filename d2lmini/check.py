@@ -1,5 +1,6 @@
 """Properties and exercises, under the name by which chapters call them; see checking/."""
 
+from d2lmini.checking.answers import picture
 from d2lmini.checking.comparisons import incremental, matches, weights_explain_output
 from d2lmini.checking.gradients import every_parameter_trained, finite_gradients
 from d2lmini.checking.properties import (

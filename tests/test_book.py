@@ -8,11 +8,14 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 import yaml
 from notebooks import canonical  # of tools/
 from portable import EXERCISE, PYTHON, SOLUTION
 
 from d2lmini.chapters import CHAPTERS as CHAPTER_TABLE
+from d2lmini.chapters import EXERCISE_PAGES
+from d2lmini.checking.answers import picture
 from d2lmini.checking.grading import all_exercises
 
 ROOT = Path(__file__).parents[1]
@@ -23,6 +26,11 @@ DRAWING = re.compile(r"show_heatmaps\(|show_curves\(|show_flow\(|plt\.show\(\)")
 
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+with_exercises = pytest.mark.parametrize(
+    "path",
+    [BOOK / f"{page.file}.ipynb" for page in EXERCISE_PAGES.values()],
+    ids=list(EXERCISE_PAGES),
+)
 
 
 def cells(path, kind):
@@ -65,9 +73,27 @@ def test_the_table_of_chapters_is_that_of_the_book():
         path = BOOK / f"{chapter.file}.ipynb"
         text = "\n".join(cell.source for cell in cells(path, "markdown"))
         assert f"# {number} {chapter.title}\n" in text
-        named = [(e["label"], e["number"]) for e in exercises_of(path)]
-        numbers = range(1, chapter.exercises + 1)
-        assert named == [(f"{slug}-{n}", f"{number}.{n}") for n in numbers]
+
+
+@with_exercises
+def test_the_exercises_are_numbered_as_the_table_says(path):
+    (page,) = (page for page in EXERCISE_PAGES.values() if page.file == path.stem)
+    named = [(e["label"], e["number"]) for e in exercises_of(path)]
+    numbers = range(1, page.exercises + 1)
+    assert named == [(f"{page.slug}-{n}", f"{page.number}.{n}") for n in numbers]
+
+
+def test_the_pictures_of_the_puzzles_are_of_their_masks():
+    pictures = 0
+    for match in exercises_of(BOOK / "mask-puzzles.ipynb"):
+        called, drawn = re.search(
+            r"`\w+(\(.+\))` is\n\n```text\n(.+?)\n```", match["text"], re.S
+        ).groups()
+        reference = all_exercises()[match["label"]].reference
+        pictures += drawn == picture(
+            eval(f"mask{called}", {"mask": reference, "torch": torch})
+        )
+    assert pictures == EXERCISE_PAGES["puzzles"].exercises
 
 
 def test_git_knows_the_files():
@@ -120,7 +146,7 @@ def test_chapters_have_one_skeleton(path):
     assert re.match(r"# \d+ ", text)
 
 
-@every_chapter
+@with_exercises
 def test_every_exercise_is_followed_by_its_answer_and_its_solution(path):
     every = nbformat.read(path, as_version=4).cells
     places = [i for i, cell in enumerate(every) if EXERCISE.fullmatch(cell.source)]

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from d2lmini.chapters import CHAPTERS
+from d2lmini.chapters import EXERCISE_PAGES
 from d2lmini.checking.grading import all_exercises
 from d2lmini.course.__main__ import LECTURERS_PAGES, main
 from d2lmini.course.copies import (
@@ -146,4 +146,6 @@ def test_the_command(kind, tmp_path):
     solutions = sum(
         map(bool, map(SOLUTION.fullmatch, sources(map(read, out.rglob("*.ipynb")))))
     )
-    assert solutions == (kind == "instructor") * sum(c.exercises for c in CHAPTERS.values())
+    assert solutions == (kind == "instructor") * sum(
+        c.exercises for c in EXERCISE_PAGES.values()
+    )

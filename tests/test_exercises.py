@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from portable import expanded  # of tools/
 from torch import nn
 
-from d2lmini.chapters import CHAPTERS
+from d2lmini.chapters import EXERCISE_PAGES
 from d2lmini.checking import grading
 from d2lmini.checking.answers import difference
 from d2lmini.checking.exercise import Exercise
@@ -43,9 +43,9 @@ each_exercise = pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXER
 
 
 def in_notebooks():
-    """Name -> (stub cell, its function's name, solution cell), from the chapters."""
+    """Name -> (stub cell, its function's name, solution cell), from the notebooks."""
     found = {}
-    for path in sorted(BOOK.glob("[0-9]*.ipynb")):
+    for path in sorted(BOOK.glob("*.ipynb")):
         cells = expanded(path).cells
         for i, cell in enumerate(cells):
             match = STUB.search(cell.source)
@@ -88,7 +88,7 @@ SOLUTIONS = {
 def test_the_notebooks_and_the_package_have_the_same_exercises():
     assert set(NOTEBOOKS) == set(EXERCISES)
     for name, (_, _, _, path) in NOTEBOOKS.items():
-        assert path.stem == CHAPTERS[name.rpartition("-")[0]].file
+        assert path.stem == EXERCISE_PAGES[name.rpartition("-")[0]].file
         text = "\n".join(cell.source for cell in expanded(path).cells)
         assert f":label: {name}" in text and f"{{solution-start}} {name}" in text
 

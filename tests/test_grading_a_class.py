@@ -14,7 +14,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from d2lmini.chapters import CHAPTERS
+from d2lmini.chapters import EXERCISE_PAGES
 from d2lmini.checking.grading import ALMOST, NOT_ATTEMPTED, RIGHT, WRONG, all_exercises
 from d2lmini.course.__main__ import main
 from d2lmini.course.assignment import needed, tasks_of
@@ -45,7 +45,7 @@ from d2lmini.course.submissions import (
 )  # fmt: skip
 
 ROOT = Path(__file__).parents[1]
-TASKS = {task.name: task for task in tasks_of(CHAPTERS, ROOT)}
+TASKS = {task.name: task for task in tasks_of(EXERCISE_PAGES, ROOT)}
 MASKS = [task for task in TASKS.values() if task.name.startswith("masks-")]
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="confinement is Linux's")
 
@@ -53,7 +53,7 @@ ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="confinement is Li
 def solutions():
     """Exercise -> an answer cell with the book's solution in it."""
     found = {}
-    for chapter in CHAPTERS.values():
+    for chapter in EXERCISE_PAGES.values():
         for cell in read(ROOT / "book" / f"{chapter.file}.ipynb").cells:
             if exercise := EXERCISE.fullmatch(cell.source):
                 name = exercise["label"]
@@ -113,7 +113,7 @@ def test_the_tasks_are_the_exercises_with_points_and_names():
     assert TASKS["masks-3"].function == "my_masked_softmax"
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("chapter", EXERCISE_PAGES)
 def test_every_solution_of_the_book_has_all_points(chapter, marks):
     tasks = tasks_of([chapter], ROOT)
     found = marks(tasks, **{task.name: RIGHT_CELLS[task.name] for task in tasks})
@@ -124,7 +124,7 @@ def test_every_solution_of_the_book_has_all_points(chapter, marks):
 
 def test_every_stub_of_the_book_is_not_attempted(marks):
     stubs = {}
-    for chapter in CHAPTERS.values():
+    for chapter in EXERCISE_PAGES.values():
         for c in mark_answers(read(ROOT / "book" / f"{chapter.file}.ipynb")).cells:
             if name := c.metadata.get("d2lmini", {}).get("exercise"):
                 stubs[name] = c.source

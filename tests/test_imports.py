@@ -50,7 +50,7 @@ ALLOWED = {
                          "checking/verdict"},
     # Names under which chapters and users call what lies in a folder.
     "check": {"checking/records", "checking/properties", "checking/comparisons",
-              "checking/gradients", "checking/trying"},
+              "checking/gradients", "checking/answers", "checking/trying"},
     "bugs": {"checking/bugs"},
     "course": {"chapters", "checking/grading", "checking/exercise", "checking/process",
                "checking/verdict", "checking/child"},

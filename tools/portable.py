@@ -22,6 +22,7 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from d2lmini.chapters import EXERCISE_PAGES
 from d2lmini.course.notebooks import EXERCISE, PYTHON, SOLUTION
 
 CLOSED = re.compile(
@@ -111,11 +112,11 @@ def on_source_read(app, docname, content):
 
 
 def number_as_in_the_notebook(app, env):
-    """Exercise 2.1 instead of 6: the chapter's number, and the exercise's within it."""
-    for docname, numbers in env.toc_fignumbers.items():
-        chapter = re.match(r"book/(\d+)-", docname)
-        for place, label in enumerate(numbers.get("exercise", {}) if chapter else (), 1):
-            numbers["exercise"][label] = (int(chapter[1]), place)
+    """Exercise 2.1 instead of 6: the page's number, and the exercise's within it."""
+    for page in EXERCISE_PAGES.values():
+        numbers = env.toc_fignumbers.get(f"book/{page.file}", {}).get("exercise", {})
+        for place, label in enumerate(numbers, 1):
+            numbers[label] = (page.number, place)
 
 
 def setup(app):

@@ -138,6 +138,31 @@ def short(value):
     return text if len(text) <= 300 else text[:297] + "..."
 
 
+def picture(mask: torch.Tensor) -> str:
+    """A mask as text: a line for each query, with ■ where it may look at the key and · where not.
+
+    Args:
+        mask: boolean (..., queries, keys); what comes before the last two axes is drawn one below
+            the other, with an empty line between.
+    Source: the page of puzzles, after chapter 6.
+    """
+    if mask.dtype != torch.bool or mask.dim() < 2:
+        rule = "must be boolean, with the axes (..., queries, keys)"
+        raise ValueError(f"mask ({mask.dtype}, shape {tuple(mask.shape)}) {rule}")
+    squares = mask.reshape(-1, *mask.shape[-2:]).tolist()
+    return "\n\n".join(
+        "\n".join(" ".join("■" if allowed else "·" for allowed in row) for row in square)
+        for square in squares
+    )
+
+
+def shown(value):
+    """A value as short gives it; a small mask as a picture."""
+    is_mask = isinstance(value, torch.Tensor) and value.dtype == torch.bool
+    small = is_mask and value.dim() > 1 and 0 < value.numel() <= 150
+    return picture(value) if small and value.layout == torch.strided else short(value)
+
+
 def unchanged(now, before):
     """Whether tensors, lists and modules among the arguments are what they were."""
     if isinstance(before, torch.Tensor):

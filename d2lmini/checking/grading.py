@@ -7,13 +7,14 @@ import importlib
 import inspect
 import io
 import linecache
+import textwrap
 from collections.abc import Callable
 from random import Random
 
 import torch
 
-from d2lmini.chapters import CHAPTERS
-from d2lmini.checking.answers import difference, form_problem, short, unchanged
+from d2lmini.chapters import CHAPTERS, EXERCISE_PAGES
+from d2lmini.checking.answers import difference, form_problem, short, shown, unchanged
 from d2lmini.checking.exercise import Exercise
 
 CPU = torch.device("cpu")  # where cases lie, whatever device a reader has made the default
@@ -65,7 +66,7 @@ def all_exercises() -> dict[str, Exercise]:
     """Name -> exercise, in the order of the book."""
     with CPU:
         modules = [
-            importlib.import_module(f"d2lmini.exercises.{name}") for name in CHAPTERS
+            importlib.import_module(f"d2lmini.exercises.{name}") for name in EXERCISE_PAGES
         ]
     return {e.name: e for module in modules for e in module.EXERCISES}
 
@@ -318,7 +319,8 @@ def _shown(answer, case, got, due):
     if not case:  # a prediction: what is due is the solution
         return ""
     called = _named(answer, case)
-    return f"\nwith     {called}\nexpected {short(due)}\ngot      {short(got)}"
+    due, got = (textwrap.indent(shown(value), 9 * " ").strip() for value in (due, got))
+    return f"\nwith     {called}\nexpected {due}\ngot      {got}"
 
 
 def _named(answer, case):

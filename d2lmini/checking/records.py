@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from d2lmini.chapters import CHAPTERS
+from d2lmini.chapters import EXERCISE_PAGES
 from d2lmini.checking import grading
 from d2lmini.checking.grading import ALMOST, NOT_ATTEMPTED, RIGHT, WRONG
 from d2lmini.checking.process import far
@@ -65,10 +65,10 @@ def exercise(name: str, answer: Callable) -> None:
 
 def solved_of(name: str) -> str:
     """How many exercises of the same chapter are right, since this Python started."""
-    chapter = CHAPTERS[name.rpartition("-")[0]]
-    names = [f"{chapter.slug}-{n}" for n in range(1, chapter.exercises + 1)]
+    page = EXERCISE_PAGES[name.rpartition("-")[0]]
+    names = [f"{page.slug}-{n}" for n in range(1, page.exercises + 1)]
     right = sum(records[n].verdict == RIGHT for n in names if n in records)
-    return f"{right} of the {len(names)} exercises of chapter {chapter.number} are right."
+    return f"{right} of the {len(names)} exercises of {page.called} are right."
 
 
 class Mystery:

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from d2lmini.chapters import CHAPTERS
+from d2lmini.chapters import EXERCISE_PAGES
 from d2lmini.course.notebooks import EXERCISE, read
 from d2lmini.course.submissions import CALL
 
@@ -36,13 +36,13 @@ def tasks_of(chapters, root: Path) -> list[Task]:
     Raises:
         ValueError: there is no such chapter, or no book in root.
     """
-    numbers = {str(chapter.number): slug for slug, chapter in CHAPTERS.items()}
+    numbers = {str(chapter.number): slug for slug, chapter in EXERCISE_PAGES.items()}
     tasks = []
     for asked in dict.fromkeys(chapters):
         slug = numbers.get(str(asked), asked)
-        if slug not in CHAPTERS:
+        if slug not in EXERCISE_PAGES:
             raise ValueError(f"chapter ({asked}) must be one of {', '.join(numbers)}")
-        path = root / "book" / f"{CHAPTERS[slug].file}.ipynb"
+        path = root / "book" / f"{EXERCISE_PAGES[slug].file}.ipynb"
         if not path.exists():
             raise ValueError(f"root ({root}) must be the folder of the project, with book/")
         before, exercise = [], None

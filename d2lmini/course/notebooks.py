@@ -10,7 +10,7 @@ from nbformat import NotebookNode
 # A cell of its own each: the text of an exercise, and its solution.
 EXERCISE = re.compile(
     r'<a id="(?P<label>[\w-]+)"></a>\n\n'
-    r"### Exercise (?P<number>[\d.]+) (?P<stars>★+) (?P<title>[^\n]+)\n\n(?P<text>.+)",
+    r"### Exercise (?P<number>[\dP]+\.\d+) (?P<stars>★+) (?P<title>[^\n]+)\n\n(?P<text>.+)",
     re.S,
 )
 SOLUTION = re.compile(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import nbformat
 
-from d2lmini.chapters import CHAPTERS
+from d2lmini.chapters import EXERCISE_PAGES
 
 LARGEST = 50 * 1024**2  # bytes of a notebook
 READ = ".ipynb", ".zip"  # the latter to say that it was not read
@@ -170,7 +170,9 @@ def read_answers(path: Path) -> tuple[dict[str, str], list[str]]:
     except Exception as error:  # a file of a stranger can be anything
         text = str(error).partition("\n")[0][:200]
         return {}, [f"this is no notebook ({type(error).__name__}: {text})"]
-    known = {f"{c.slug}-{n}" for c in CHAPTERS.values() for n in range(1, c.exercises + 1)}
+    known = {
+        f"{c.slug}-{n}" for c in EXERCISE_PAGES.values() for n in range(1, c.exercises + 1)
+    }
     answers, problems = {}, []
     for number, (source, marked) in enumerate(cells, 1):
         called = [name for _, name in CALL.findall(source)]
