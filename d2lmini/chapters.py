@@ -29,7 +29,7 @@ CHAPTERS = {
         [
             ("codes", "From one code to attention", "01-from-codes-to-attention", 6),
             ("masks", "Masks", "02-masks", 8),
-            ("positions", "Positional encoding", "03-positions", 6),
+            ("positions", "Positional encoding", "03-positions", 7),
             ("attention", "Attention", "04-attention", 6),
             ("ffn", "The position-wise feed-forward network", "05-feed-forward", 7),
             (

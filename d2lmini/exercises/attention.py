@@ -5,7 +5,6 @@ import math
 import torch
 
 from d2lmini.attention import scaled_dot_product_attention
-from d2lmini.checking import bugs, properties
 from d2lmini.checking.exercise import Exercise
 from d2lmini.masks import causal_mask, masked_softmax, padding_mask
 
@@ -27,27 +26,8 @@ def merge_heads(H):
     return H.transpose(1, 2).flatten(2)
 
 
-def _divided(divisor, softmax=masked_softmax):
-    """Dot-product attention with another divisor, a function of queries and keys."""
-
-    def attention(queries, keys, values, mask):
-        scores = queries @ keys.transpose(-2, -1) / divisor(queries, keys)
-        weights = softmax(scores, mask)
-        return weights @ values, weights
-
-    return attention
-
-
 def _root(queries, keys):
     return math.sqrt(queries.shape[-1])
-
-
-def _no_mask(scores, mask):
-    return torch.softmax(scores, dim=-1)
-
-
-def _mask_after(scores, mask):
-    return torch.softmax(scores, dim=-1) * mask
 
 
 def _random(*shape, seed=0):
@@ -62,7 +42,6 @@ def _inputs(batch, heads, num_queries, num_keys, head_size):
 
 _BOTH = torch.tensor([[True, True]])
 _LENS = padding_mask(torch.tensor([4, 2]), 4)
-_PADDED = _random(2, 4, 8), torch.tensor([4, 2])  # X and its lengths
 
 _WHY_ROOT = 'see "Why the square root" in chapter 4'
 _NO_ROOT = f"no division by the square root of the head size; {_WHY_ROOT}"
@@ -85,6 +64,28 @@ def smallest_weight_one_back(matrices, num_steps):
     weights = torch.softmax(scores.masked_fill(~causal_mask(num_steps), -math.inf), dim=-1)
     places = weights[1:].argmax(dim=-1).tolist()
     return [min(weights.diagonal(-1).min().item(), 0.9), places]
+
+
+def merged(output1, log_sum1, output2, log_sum2):
+    """Attention to all keys from attention to each half: the output, and log of the sum."""
+    share = torch.softmax(torch.stack([log_sum1, log_sum2]), dim=0)[..., None]
+    return share[0] * output1 + share[1] * output2, torch.logaddexp(log_sum1, log_sum2)
+
+
+def _mixed(output1, weight1, output2, weight2):
+    """Outputs by weights that are divided by their sum."""
+    mixed = weight1[:, None] * output1 + weight2[:, None] * output2
+    return mixed / (weight1 + weight2)[:, None]
+
+
+def _half(output, log_sum):
+    return torch.tensor(output), torch.tensor(log_sum)
+
+
+def _halves_case(dice):
+    queries, width = dice.sizes(2)
+    outputs, log_sums = dice.normal(2, queries, width), 3 * dice.normal(2, queries)
+    return outputs[0], log_sums[0], outputs[1], log_sums[1]
 
 
 def _heads_case(dice):
@@ -114,7 +115,6 @@ _BY_HAND = (
     torch.tensor([[[[0.0], [1.0]], [[1.0], [-1.0]]]]),
     torch.tensor([[[[2.0], [4.0]], [[10.0], [20.0]]]]),
 )
-_HIDDEN = torch.tensor([[False, False]])
 
 EXERCISES = [
     Exercise(
@@ -200,45 +200,58 @@ EXERCISES = [
     ),
     Exercise(
         "attention-4",
-        scaled_dot_product_attention,
+        merged,
         [
-            (*_inputs(1, 1, 1, 2, 2), _BOTH),
-            (*_BY_HAND, _BOTH),
-            (*(part[:, :1] for part in _BY_HAND), _HIDDEN),
-            (*_inputs(1, 1, 2, 2, 3), _BOTH),
-            (*_inputs(2, 1, 4, 4, 5), _LENS & causal_mask(4)),
-            (*_inputs(2, 3, 2, 4, 16), _LENS),
+            (*_half([[2.0]], [0.0]), *_half([[4.0]], [0.0])),
+            (*_half([[2.0]], [0.0]), *_half([[4.0]], [math.log(3)])),
+            (*_half([[0.0]], [-math.inf]), *_half([[4.0]], [1.0])),
+            (*_half([[2.0]], [200.0]), *_half([[4.0]], [201.0])),
+            (
+                *_half([[1.0, 2.0], [3.0, 4.0]], [-1.0, 2.0]),
+                *_half([[0.0, 1.0]] * 2, [1.0, 0.5]),
+            ),
         ],
         {
-            _NO_ROOT: bugs.unscaled,
-            _WHOLE_SIZE: (_divided(lambda queries, keys: queries.shape[-1])),
-            "a division by the square root of the number of keys": (
-                _divided(lambda queries, keys: math.sqrt(keys.shape[-2]))
+            "a plain mean of the two outputs": lambda o, a, p, b: (
+                (o + p) / 2,
+                torch.logaddexp(a, b),
             ),
-            'softmax over the wrong axis; see "Three tokens, two features" in chapter 4': (
-                _divided(_root, bugs.softmax_over_queries)
+            "weights proportional to the logarithms; it is the sums that count": (
+                lambda o, a, p, b: (_mixed(o, a, p, b), torch.logaddexp(a, b))
             ),
-            "attention that ignores the mask; see chapter 2": _divided(_root, _no_mask),
-            "a mask applied after the softmax: the weights no longer sum to 1; see chapter 2": (
-                _divided(_root, _mask_after)
+            "halves exchanged: each output gets the weight of the other": lambda o, a, p, b: (
+                merged(p, a, o, b)
             ),
-            "weights and output in the wrong order": lambda *inputs: (
-                scaled_dot_product_attention(*inputs)[::-1]
+            "logarithms that are added; it is the sums that add up": lambda o, a, p, b: (
+                merged(o, a, p, b)[0],
+                a + b,
             ),
-            "a mask with its meaning swapped; see chapter 2": bugs.swapped_mask,
+            "the sum of the exponentials, where its logarithm is due": lambda o, a, p, b: (
+                merged(o, a, p, b)[0],
+                a.exp() + b.exp(),
+            ),
+            "exponentials that overflow: exp(200) is infinite in float32": lambda o, a, p, b: (
+                _mixed(o, a.exp(), p, b.exp()),
+                (a.exp() + b.exp()).log(),
+            ),
+            "exponentials that overflow in the weights: exp(200) is infinite in float32": (
+                lambda o, a, p, b: (
+                    _mixed(o, a.exp(), p, b.exp()),
+                    torch.logaddexp(a, b),
+                )
+            ),
+            "outputs that are added; each is a mean already": lambda o, a, p, b: (
+                o + p,
+                torch.logaddexp(a, b),
+            ),
         },
         (
-            "Three steps: scores (batch, heads, queries, keys), weights, weighted sum.",
-            "The scores: queries @ keys.transpose(-2, -1), divided by the root of the head size.",
-            "weights = masked_softmax(scores, mask); return weights @ values, weights.",
+            "An output times its sum is what the half has summed up before it was divided.",
+            "So each output weighs as much as its sum of exponentials: a softmax of the two "
+            "logarithms.",
+            "torch.softmax(torch.stack([log_sum1, log_sum2]), dim=0), and torch.logaddexp.",
         ),
-        properties=(
-            lambda answer: properties.padding_invariant(
-                properties.as_block(answer), *_PADDED
-            ),
-            lambda answer: properties.causal(properties.as_block(answer), _PADDED[0]),
-        ),
-        draw=_heads_case,
+        draw=_halves_case,
     ),
     Exercise(
         "attention-5",

@@ -71,6 +71,17 @@ def turned(X, frequencies=None, positions=None):
     return torch.stack(pairs, dim=-1).flatten(2)  # (batch, steps, num_hiddens)
 
 
+def turned_from(X, start):
+    """X turned as if its first step stood at position start."""
+    return turned(X, positions=torch.arange(start, start + X.shape[1])[:, None])
+
+
+def rotary_scores(queries, keys):
+    """Scores of the last positions' queries with all keys, both turned by their positions."""
+    queries = turned_from(queries, keys.shape[1] - queries.shape[1])
+    return queries @ turned_from(keys, 0).mT / math.sqrt(keys.shape[-1])
+
+
 def side_by_side(X):
     """The opposite of apart: feature j of each half next to the other."""
     return torch.stack(X.chunk(2, dim=-1), dim=-1).flatten(-2)
@@ -118,6 +129,11 @@ def _table_case(dice):
     if dice.number(0, 1):
         table[dice.number(0, rows - 1)] *= 1.5
     return (table,)
+
+
+def _scores_case(dice):
+    batch, fewer, more, half = sorted(dice.sizes(4))
+    return dice.normal(batch, fewer, 2 * half), dice.normal(batch, more, 2 * half)
 
 
 def counted_from_the_end(X):
@@ -344,5 +360,51 @@ EXERCISES = [
         ),
         draw=lambda dice: _embedding_case(dice)[:1],
         unseen=True,
+    ),
+    Exercise(
+        "positions-7",
+        rotary_scores,
+        [
+            (torch.tensor([[[0.0, 1.0]]]), torch.tensor([[[0.0, 1.0]]])),
+            (torch.tensor([[[0.0, 1.0], [0.0, 1.0]]]),) * 2,
+            (torch.tensor([[[0.0, 1.0]]]), torch.tensor([[[1.0, 1.0], [0.0, 2.0]]])),
+            (_random(2, 3, 4), _random(2, 5, 4, seed=1)),
+            (_random(1, 2, 8), _random(1, 40, 8, seed=1)),
+        ],
+        {
+            "queries that are taken for the first positions; they are the last": lambda q, k: (
+                turned(q) @ turned(k).mT / math.sqrt(k.shape[-1])
+            ),
+            "keys that are not turned": lambda q, k: (
+                turned_from(q, k.shape[1] - q.shape[1]) @ k.mT / math.sqrt(k.shape[-1])
+            ),
+            "queries that are not turned": lambda q, k: (
+                q @ turned(k).mT / math.sqrt(k.shape[-1])
+            ),
+            "scores of queries and keys as they come, without a turn": lambda q, k: (
+                q @ k.mT / math.sqrt(k.shape[-1])
+            ),
+            "scores that are not divided by the square root of the width": lambda q, k: (
+                rotary_scores(q, k) * math.sqrt(k.shape[-1])
+            ),
+            "keys that are turned the other way: the score depends on the sum of the places": (
+                lambda q, k: (
+                    turned_from(q, k.shape[1] - q.shape[1])
+                    @ turned(k, positions=-torch.arange(k.shape[1])[:, None]).mT
+                    / math.sqrt(k.shape[-1])
+                )
+            ),
+            "positions that are added to queries and keys, not turns": lambda q, k: (
+                encode(q, k.shape[1] - q.shape[1])
+                @ encode(k, 0).mT
+                / math.sqrt(k.shape[-1])
+            ),
+        },
+        (
+            "Key j stands at position j. Where does the first of the queries stand?",
+            "At keys.shape[1] - queries.shape[1]. Turn both as in exercise 3.5, each by its place.",
+            "Then queries @ keys.transpose(1, 2), divided by the square root of the width.",
+        ),
+        draw=_scores_case,
     ),
 ]
