@@ -296,6 +296,19 @@ HOSTILE = {
         "Expected a torch.Tensor",
     ),
     "prints much": ("print('x' * 10**8)\nreturn 0", "Expected a torch.Tensor"),
+    "writes many files": (
+        "import pathlib\nfor i in range(10**7): pathlib.Path(str(i)).touch()",
+        "more than 1000 files",
+    ),
+    "fills the disk piece by piece": (
+        "for i in range(10**4):\n        open(str(i), 'wb').write(b'1' * 10**7)",
+        "more than 256 MB of files",
+    ),
+    "starts threads": (
+        "import threading, time\n"
+        "while True: threading.Thread(target=time.sleep, args=(99,)).start()",
+        "more than 500 threads",
+    ),
     "returns much": ("return torch.zeros(2 * 10**7)", "more than 16 MB"),
     "never ends to be read": (
         "class Deep(dict): pass\nd = []\nfor _ in range(10**5): d = [d]\nreturn d",

@@ -29,7 +29,9 @@ SECONDS = 20.0  # for all calls of an answer; the slowest right one takes less t
 MEMORY = 2 * 1024**3  # bytes; a Python that has loaded PyTorch takes a tenth of it
 TO_START = 120.0  # seconds until PyTorch is loaded, on a busy machine
 LONGEST = 16 * 1024**2  # bytes of one message from the child
-LOOK_EVERY = 0.05  # seconds between two looks at the memory
+THREADS = 500  # PyTorch starts as many as there are cores
+FILES, FILE_BYTES = 1000, 256 * 1024**2  # in the folder that an answer may write in
+LOOK_EVERY = 0.05  # seconds between two looks at what it takes
 LENGTH = struct.Struct("<Q")  # bytes of the message that follows
 PROGRAM = (
     "import sys; sys.path[:] = {path!r}; from d2lmini.checking.child import main; main()"
@@ -43,7 +45,7 @@ class Child:
 
     Args:
         command: how to start it; None: a Python like this one.
-        folder: where it starts; None: here.
+        folder: where it starts, and the only place where it may write; None: here.
         environment: its variables; None: as here.
     Raises:
         Ended: it did not start.
@@ -59,6 +61,7 @@ class Child:
             env=environment,
             start_new_session=True,  # Ctrl-C is for us; and what it starts ends with it
         )
+        self.folder = folder
         self.subjects: list[Subject] = []  # that the answer under way may call
         self.started = self._answered(None, TO_START)
 
@@ -66,21 +69,24 @@ class Child:
         """Whether it can still be asked."""
         return self.process.poll() is None
 
-    def ask(self, *message, seconds: float = SECONDS) -> dict:
+    def ask(self, *message, seconds: float = SECONDS, of: float | None = None) -> dict:
         """What the child says to a message: the name of a method of Worker, its arguments.
 
+        Args:
+            of: the seconds that there were, of which so many are left; None: all of them.
         Raises:
-            Ended: it took too long or too much memory, or has crashed; it is gone now.
+            Ended: it took too long or too much, or has crashed; it is gone now.
         """
         deadline = time.monotonic() + seconds
-        said = self._tell(message, seconds)
+        said = self._tell(message, seconds, of)
         while "try" in said:  # the answer experiments with what we hold
-            said = self._tell(self._tried(said), max(0.0, deadline - time.monotonic()))
+            left = max(0.0, deadline - time.monotonic())
+            said = self._tell(self._tried(said), left, of or seconds)
         return said
 
-    def _tell(self, message, seconds):
+    def _tell(self, message, seconds, of):
         data = pickle.dumps(message)
-        return self._answered(LENGTH.pack(len(data)) + data, seconds)
+        return self._answered(LENGTH.pack(len(data)) + data, seconds, of)
 
     def _tried(self, said):
         """What a subject makes of arguments that an answer has chosen, or the error."""
@@ -90,7 +96,7 @@ class Child:
         except Exception as error:
             return "failed", f"{type(error).__name__}: {error}"[:300]
 
-    def _answered(self, data, seconds):
+    def _answered(self, data, seconds, of=None):
         replies = queue.Queue()
         # In a thread, for a child that neither reads nor writes would block us.
         threading.Thread(target=self._exchange, args=(data, replies), daemon=True).start()
@@ -100,12 +106,11 @@ class Child:
                 with contextlib.suppress(queue.Empty):
                     reply = replies.get(timeout=LOOK_EVERY)
                     break
-                if self._memory() > MEMORY:
-                    raise Ended(f"The answer took more than {MEMORY >> 30} GB of memory.")
+                if too_much := self._too_much():
+                    raise Ended(f"The answer took more than {too_much}.")
                 if time.monotonic() > deadline:
-                    raise Ended(
-                        f"The answer did not come back within {seconds:.3g} seconds."
-                    )
+                    within = f"{of or seconds:.3g} seconds"
+                    raise Ended(f"The answer did not come back within {within}.")
             if not isinstance(reply, dict):
                 raise Ended(reply or "The answer ended Python itself.")
         except BaseException:  # Ctrl-C, too
@@ -127,11 +132,21 @@ class Child:
         except Exception:  # it is gone, or has written no message
             replies.put("")
 
-    def _memory(self):
-        try:
-            return psutil.Process(self.process.pid).memory_info().rss
-        except psutil.Error:
-            return 0
+    def _too_much(self):
+        """The limit that it has passed; empty if none."""
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(self.process.pid)
+            if process.memory_info().rss > MEMORY:
+                return f"{MEMORY >> 30} GB of memory"
+            if process.num_threads() > THREADS:
+                return f"{THREADS} threads"
+        if self.folder is not None:
+            number, size = size_of(self.folder)
+            if number > FILES:
+                return f"{FILES} files"
+            if size > FILE_BYTES:
+                return f"{FILE_BYTES >> 20} MB of files"
+        return ""
 
     def end(self):
         """End it, and what it has started."""
@@ -143,6 +158,21 @@ class Child:
         for stream in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):  # a message that nobody reads any more
                 stream.close()
+
+
+def size_of(folder) -> tuple[int, int]:
+    """Files and folders in a folder, up to one more than FILES of them, and their bytes."""
+    number, size, waiting = 0, 0, [folder]
+    while waiting and number <= FILES:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                number += 1
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                size += entry.stat(follow_symlinks=False).st_size
+                if number > FILES:
+                    break
+    return number, size
 
 
 class FarAnswer:
@@ -157,7 +187,8 @@ class FarAnswer:
     def __init__(
         self, child: Child, name: str, signature, seconds: float = SECONDS, is_ours=False
     ):
-        self.child, self.left, self.is_ours = child, seconds, is_ours
+        self.child, self.is_ours = child, is_ours
+        self.seconds = self.left = seconds
         is_name = name.isidentifier() and len(name) < 100
         self.__name__ = name if is_name or name == "<lambda>" else "the answer"
         if signature is not None:
@@ -173,7 +204,7 @@ class FarAnswer:
             else part
             for part in arguments
         ]
-        said = self.child.ask("call", sent, seconds=self.left)
+        said = self.child.ask("call", sent, seconds=self.left, of=self.seconds)
         self.left = max(0.0, self.left - (time.monotonic() - began))
         try:
             print(said["printed"], end="")

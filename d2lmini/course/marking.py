@@ -206,7 +206,9 @@ class Room:
             places = dict.fromkeys(
                 ("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP"), self.home
             )
-            Path(self.home).mkdir(exist_ok=True)  # an answer may have deleted it
+            # An answer may have deleted it, or filled it.
+            shutil.rmtree(self.home, ignore_errors=True)
+            Path(self.home).mkdir(exist_ok=True)
             self.current = Child(self.command, self.home, kept | places)
             self.unconfined = self.current.started["unconfined"]
         return self.current
