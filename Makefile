@@ -38,11 +38,12 @@ notebooks: $(VENV)/installed
 		--nbval-lax --nbval-cell-timeout=300 -n 2 --dist loadscope book
 
 # The built pages, from the notebooks as they ran: first as files, then in a browser.
+# SCREENSHOTS=FOLDER keeps pictures of each page, wide and narrow, light and dark.
 pages: notebooks
 	$(BIN)/jupyter-book build -W -n --keep-going --path-output _build/checked .
 	$(BIN)/python tests/check_built_book.py _build/checked/_build/html
 	$(BIN)/pytest tests/browser -n 2 --durations 12 --built _build/checked/_build/html \
-		--screenshots _build/screenshots
+		$(SCREENSHOTS:%=--screenshots %)
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/run.py

@@ -69,6 +69,7 @@ def smallest_weight_one_back(matrices, num_steps):
 def merged(output1, log_sum1, output2, log_sum2):
     """Attention to all keys from attention to each half: the output, and log of the sum."""
     share = torch.softmax(torch.stack([log_sum1, log_sum2]), dim=0)[..., None]
+    share = share.nan_to_num()  # both halves hidden
     return share[0] * output1 + share[1] * output2, torch.logaddexp(log_sum1, log_sum2)
 
 
@@ -205,7 +206,13 @@ EXERCISES = [
             (*_half([[2.0]], [0.0]), *_half([[4.0]], [0.0])),
             (*_half([[2.0]], [0.0]), *_half([[4.0]], [math.log(3)])),
             (*_half([[0.0]], [-math.inf]), *_half([[4.0]], [1.0])),
+            (*_half([[0.0]], [-math.inf]), *_half([[0.0]], [-math.inf])),
             (*_half([[2.0]], [200.0]), *_half([[4.0]], [201.0])),
+            (*_half([[2.0]], [900.0]), *_half([[4.0]], [901.0])),
+            (
+                *_half([[2.0], [1.0]], [200.0, -200.0]),
+                *_half([[4.0], [3.0]], [201.0, -199.0]),
+            ),
             (
                 *_half([[1.0, 2.0], [3.0, 4.0]], [-1.0, 2.0]),
                 *_half([[0.0, 1.0]] * 2, [1.0, 0.5]),

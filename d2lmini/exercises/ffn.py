@@ -39,6 +39,13 @@ def identity(num_hiddens):
     return torch.cat([one, -one]), torch.cat([one, -one], dim=1)
 
 
+def what_comes_out(matrices, num_hiddens):
+    """What the network makes of some tokens:"""
+    W1, W2 = matrices
+    X = torch.arange(-3.0, 3.0)[:, None] * torch.arange(1.0, num_hiddens + 1)
+    return torch.relu(X @ W1.T) @ W2.T
+
+
 def _arrays(steps, num_hiddens, ffn_num_hiddens, num_outputs):
     g = torch.Generator().manual_seed(5)
     sizes = [(2, steps, num_hiddens), (ffn_num_hiddens, num_hiddens), (ffn_num_hiddens,),
@@ -237,8 +244,9 @@ EXERCISES = [
         (
             "One number first. relu(x) keeps it if it is positive. What keeps it if it is not?",
             "x = relu(x) - relu(-x): two hidden units for each feature.",
-            "W1 is the identity on top of minus the identity; W2 is both side by side.",
+            "W1 is the identity on top of minus the identity; W2 is the same two side by side.",
         ),
+        effect=what_comes_out,
         draw=lambda dice: (dice.number(3, 9),),
     ),
     Exercise(

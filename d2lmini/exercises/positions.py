@@ -394,6 +394,16 @@ EXERCISES = [
                     / math.sqrt(k.shape[-1])
                 )
             ),
+            "turns in the other direction, of both": lambda q, k: (
+                turned(
+                    q, positions=-torch.arange(k.shape[1] - q.shape[1], k.shape[1])[:, None]
+                )
+                @ turned(k, positions=-torch.arange(k.shape[1])[:, None]).mT
+                / math.sqrt(k.shape[-1])
+            ),
+            "pairs half the width apart, j and j + d / 2, not neighbours": lambda q, k: (
+                rotary_scores(side_by_side(q), side_by_side(k))
+            ),
             "positions that are added to queries and keys, not turns": lambda q, k: (
                 encode(q, k.shape[1] - q.shape[1])
                 @ encode(k, 0).mT

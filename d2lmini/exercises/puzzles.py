@@ -120,12 +120,14 @@ def _lengths_case(dice):
 
 def _wait_case(dice):
     targets, sources = dice.sizes(2, low=3)
-    return targets, sources, dice.number(1, 3)
+    return targets, sources, dice.number(2, 3)
 
 
 def _documents_case(dice):
+    """The numbers of the documents are in no order."""
     batch, steps = dice.sizes(2, low=3)
-    return (dice.below(3, batch, steps).sort(dim=1).values,)
+    number = torch.randperm(9, generator=dice.generator)
+    return (number[dice.below(3, batch, steps).sort(dim=1).values],)
 
 
 def _windows_case(dice):
@@ -232,7 +234,7 @@ EXERCISES = [
         {
             "a window without the first positions": lambda n, w, first: sinks(n, w, 0),
             "the past, all of it": lambda n, w, first: prefix(n, 0),
-            "first positions that all see, earlier ones too: not causal": lambda n, w, f: (
+            "first positions that all see, even those before them": lambda n, w, f: (
                 sinks(n, w, f) | (grid(n, n)[1] < f)
             ),
             "a window that is one too wide": lambda n, w, first: sinks(n, w + 1, first),
@@ -296,8 +298,9 @@ EXERCISES = [
     Exercise(
         "puzzles-8",
         wait,
-        [(1, 2, 1), (2, 3, 1), (3, 4, 2), (5, 3, 1)],
+        [(1, 2, 1), (1, 3, 2), (2, 4, 2), (3, 4, 2), (5, 3, 1)],
         {
+            "a causal mask: ahead does not count": lambda q, k, ahead: wait(q, k, 1),
             "one word of the source too many": lambda q, k, ahead: wait(q, k, ahead + 1),
             "one word of the source too few": lambda q, k, ahead: wait(q, k, ahead - 1),
             "queries and keys exchanged": lambda q, k, ahead: (
@@ -320,7 +323,7 @@ EXERCISES = [
         [
             (torch.tensor([[0, 1]]),),
             (torch.tensor([[0, 0, 1]]),),
-            (torch.tensor([[0, 0, 1, 1, 1], [0, 1, 1, 2, 2]]),),
+            (torch.tensor([[0, 0, 1, 1, 1], [5, 2, 2, 7, 7]]),),
         ],
         {
             "documents that see their own future": _same,
@@ -375,7 +378,7 @@ EXERCISES = [
             "later turns in place of earlier ones": lambda turn: turns(turn).mT,
             "a position that does not see itself": lambda turn: turn < turn[:, None],
             "a causal mask, whatever the order": lambda turn: prefix(len(turn), 0),
-            "an order that says which position comes when, not when a position comes": (
+            "a list of positions; but turn[i] is the turn in which position i is written": (
                 lambda turn: turns(turn.argsort())
             ),
         },
@@ -394,6 +397,7 @@ EXERCISES = [
             (torch.tensor([0, 0, 0]),),
             (torch.tensor([0, 0, 1]),),
             (torch.tensor([0, 0, 0, 1, 1, 3]),),
+            (torch.tensor([0, *range(9)]),),
         ],
         {
             "parents, and no further ancestors": lambda parents: _steps(parents) > 0,

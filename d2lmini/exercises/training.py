@@ -1,5 +1,6 @@
 """Exercises of chapter 8."""
 
+import functools
 import math
 import statistics
 from collections import Counter
@@ -10,7 +11,7 @@ from torch.nn import functional as F
 from d2lmini.checking import bugs
 from d2lmini.checking.exercise import Exercise
 from d2lmini.losses import masked_cross_entropy, shift_right
-from d2lmini.translation import bleu, ngrams
+from d2lmini.translation import ngrams
 
 
 def _batch(*shape, seed=0, lens=None):
@@ -54,46 +55,59 @@ def _of_words(sentences, min_freq):
     return sum(n < min_freq for n in counts.values()) / len(counts)
 
 
+def counts_in(references, n):
+    """Of each n-gram, the count in the reference that has it most often."""
+    counts = [ngrams(reference.split(), n) for reference in references]
+    return functools.reduce(Counter.__or__, counts)
+
+
+def nearest_length(prediction, references):
+    """Length of the reference nearest to the prediction's; of two, the shorter."""
+    ours, lengths = len(prediction.split()), [len(r.split()) for r in references]
+    return min(lengths, key=lambda theirs: (abs(theirs - ours), theirs))
+
+
+def bleu_of_several(prediction, references, k):
+    """BLEU of one sentence with several references."""
+    return _bleu(prediction, references, k)
+
+
+def _short(ours, theirs):
+    return math.exp(min(0, 1 - theirs / ours))
+
+
+def _half(n):
+    return 0.5**n
+
+
 def _bleu(
-    prediction, reference, k, match=Counter.__and__, penalty=None, weight=lambda n: 0.5**n
+    prediction,
+    references,
+    k,
+    match=Counter.__and__,
+    penalty=_short,
+    weight=_half,
+    counts=counts_in,
+    length=nearest_length,
+    skip=False,
 ):
-    """BLEU, with parts that can be exchanged."""
-    predicted, right = prediction.split(), reference.split()
-    penalty = penalty or (lambda ours, theirs: math.exp(min(0, 1 - theirs / ours)))
-    score = penalty(len(predicted), len(right))
+    """BLEU, with parts that can be exchanged; skip: leave out n of which nothing matches."""
+    predicted = prediction.split()
+    score = penalty(len(predicted), length(prediction, references))
     for n in range(1, min(k, len(predicted)) + 1):
-        ours, theirs = ngrams(predicted, n), ngrams(right, n)
-        score *= (match(ours, theirs).total() / ours.total()) ** weight(n)
+        ours = ngrams(predicted, n)
+        matches = match(ours, counts(references, n)).total()
+        if matches or not skip:
+            score *= (matches / ours.total()) ** weight(n)
     return score
+
+
+def _of_each(prediction, references, k):
+    return [_bleu(prediction, [reference], k) for reference in references]
 
 
 def _all_that_occur(ours, theirs):
     return Counter({gram: count for gram, count in ours.items() if gram in theirs})
-
-
-def _each_once(ours, theirs):
-    return Counter(ours.keys() & theirs.keys())
-
-
-def _of_sets(prediction, reference, k):
-    """BLEU that counts each n-gram once, in the prediction as well."""
-    predicted, right = prediction.split(), reference.split()
-    score = math.exp(min(0, 1 - len(right) / len(predicted)))
-    for n in range(1, min(k, len(predicted)) + 1):
-        ours, theirs = set(ngrams(predicted, n)), set(ngrams(right, n))
-        score *= (len(ours & theirs) / len(ours)) ** 0.5**n
-    return score
-
-
-def _skipping(prediction, reference, k):
-    """BLEU without the lengths n of which nothing matches."""
-    predicted, right = prediction.split(), reference.split()
-    score = math.exp(min(0, 1 - len(right) / len(predicted)))
-    for n in range(1, min(k, len(predicted)) + 1):
-        ours, theirs = ngrams(predicted, n), ngrams(right, n)
-        if matches := (ours & theirs).total():
-            score *= (matches / ours.total()) ** 0.5**n
-    return score
 
 
 def _target_case(dice):
@@ -116,11 +130,13 @@ def _sentences_case(dice):
 
 
 def _bleu_case(dice):
-    """The prediction begins as the reference does."""
-    right = _words(dice, dice.number(2, 8)).split()
-    kept = right[: dice.number(1, len(right))]
-    predicted = kept + _words(dice, dice.number(1, 4)).split()
-    return " ".join(predicted), " ".join(right), dice.number(1, 4)
+    """The prediction begins as the first of the references does."""
+    references = [_words(dice, dice.number(2, 8)) for _ in range(dice.number(2, 3))]
+    right = references[0].split()
+    predicted = (
+        right[: dice.number(1, len(right))] + _words(dice, dice.number(1, 4)).split()
+    )
+    return " ".join(predicted), references, dice.number(1, 4)
 
 
 def without_the_end(logits, labels, valid_lens):
@@ -309,62 +325,79 @@ EXERCISES = [
     ),
     Exercise(
         "training-5",
-        bleu,
+        bleu_of_several,
         [
-            ("a", "a", 1),
-            ("A", "a", 1),
-            ("a", "ab", 1),
-            ("a a", "a b", 1),
-            ("a b c d", "a b", 1),
-            ("a a b", "a a c", 1),
-            ("a b", "a b", 4),
-            ("a b", "a b c", 2),
-            ("a b b c", "a b c d", 2),
-            ("a b c d x", "a b c d y", 4),
-            ("moi je suis chez .", "je suis chez moi .", 2),
-            ("je je je je je", "je suis chez moi .", 2),
-            ("a b c", "a b", 3),
-            ("a b a b", "a b b a", 2),
+            ("a", ["a"], 1),
+            ("A", ["a"], 1),
+            ("a", ["ab"], 1),
+            ("a a", ["a b"], 1),
+            ("a b", ["a c", "b d"], 1),
+            ("a a", ["a b", "c a"], 1),
+            ("a b", ["c c", "a b"], 2),
+            ("a b c", ["a b c d e", "a x"], 1),
+            ("a b c", ["x a b y", "c d"], 2),
+            ("a b c", ["a", "a b c d", "c b a x y"], 1),
+            ("a b c", ["a b c x y", "a", "a b c d"], 1),
+            ("a b c d", ["a b"], 2),
+            ("a a b", ["a a c"], 2),
+            ("a b", ["a b"], 4),
+            ("a b", ["a b c"], 2),
+            ("a b b c", ["a b c d"], 2),
+            ("a b c d x", ["a b c d y"], 4),
+            ("moi je suis chez .", ["je suis chez moi ."], 2),
+            ("je je je je je", ["je suis chez moi ."], 2),
+            ("a b c", ["a b"], 3),
+            ("a b a b", ["a b b a", "a b a"], 2),
         ],
         {
-            "counts that are not clipped: a word may match only as often as the reference has it": (
+            "counts that are not clipped: a word may match only as often as a reference has it": (
                 lambda *x: _bleu(*x, match=_all_that_occur)
             ),
-            "sets of n-grams: one that stands twice in both matches twice": lambda *x: (
-                _bleu(*x, match=_each_once)
+            "counts added up over the references; it is the largest that counts": lambda *x: (
+                _bleu(
+                    *x,
+                    counts=lambda r, n: sum((ngrams(x.split(), n) for x in r), Counter()),
+                )
             ),
-            "sets of n-grams on both sides: one that stands twice counts twice": _of_sets,
-            "n-grams without a match left out: a precision of 0 makes BLEU 0": _skipping,
-            "n up to the length of the reference; it is the prediction's length that counts": (
-                lambda p, r, k: _bleu(p, r, min(k, len(r.split())))
+            "n-grams that stand in all the references; one is enough": lambda *x: _bleu(
+                *x,
+                counts=lambda r, n: functools.reduce(
+                    Counter.__and__, [ngrams(x.split(), n) for x in r]
+                ),
             ),
-            "prediction and reference exchanged": lambda p, r, k: _bleu(r, p, k),
-            "weights 1 / 2^(n - 1); here n-grams of length n weigh 1 / 2^n": lambda p, r, k: (
-                _bleu(p, r, k, weight=lambda n: 0.5 ** (n - 1))
+            "the first reference alone": lambda p, r, k: _bleu(p, r[:1], k),
+            "the last reference alone": lambda p, r, k: _bleu(p, r[-1:], k),
+            "the best of the scores with one reference each": lambda *x: max(_of_each(*x)),
+            "the length of the first reference, where the nearest counts": lambda *x: _bleu(
+                *x, length=lambda p, r: len(r[0].split())
+            ),
+            "the length of the shortest reference, where the nearest counts": lambda *x: (
+                _bleu(*x, length=lambda p, r: min(len(x.split()) for x in r))
+            ),
+            "n-grams without a match left out: a precision of 0 makes BLEU 0": lambda *x: (
+                _bleu(*x, skip=True)
+            ),
+            "prediction and reference exchanged": lambda p, r, k: _bleu(r[0], [p], k),
+            "weights 1 / 2^(n - 1); here n-grams of length n weigh 1 / 2^n": lambda *x: (
+                _bleu(*x, weight=lambda n: 0.5 ** (n - 1))
             ),
             "BLEU without the penalty for short predictions": lambda *x: _bleu(
                 *x, penalty=lambda ours, theirs: 1.0
             ),
-            "a penalty that becomes a reward: at most 1, for long predictions": lambda *x: (
-                _bleu(*x, penalty=lambda ours, theirs: math.exp(1 - theirs / ours))
-            ),
             "a penalty with the two lengths exchanged": lambda *x: _bleu(
-                *x, penalty=lambda ours, theirs: math.exp(min(0, 1 - ours / theirs))
+                *x, penalty=lambda ours, theirs: _short(theirs, ours)
             ),
             "a zero for a prediction shorter than k: it is judged up to its own length": (
                 lambda p, r, k: _bleu(p, r, k) * (k <= len(p.split()))
-            ),
-            "weights 1 / (2 n); here n-grams of length n weigh 1 / 2^n": lambda p, r, k: (
-                _bleu(p, r, k, weight=lambda n: 1 / (2 * n))
             ),
             "equal weights 1 / k; here n-grams of length n weigh 1 / 2^n": lambda p, r, k: (
                 _bleu(p, r, k, weight=lambda n: 1 / k)
             ),
         },
         (
-            "The penalty is exp(min(0, 1 - length of the reference / length of the prediction)).",
-            "An n-gram of the prediction matches at most as often as the reference has it.",
-            "Multiply the precisions p_n ** (1 / 2 ** n); Counter & Counter takes smaller counts.",
+            "Of two Counters, a | b takes the larger counts, and a & b the smaller ones.",
+            "An n-gram may match as often as it stands in the reference that has it most often.",
+            "The length: min(lengths, key=lambda n: (abs(n - len(predicted)), n)).",
         ),
         draw=_bleu_case,
     ),
