@@ -71,10 +71,35 @@ def test_a_page_asks_for_nothing_complains_about_nothing_and_is_accessible(
     assert inaccessible(opened.page) == set()
 
 
-def test_a_page_from_a_file_asks_for_nothing_and_is_as_wide_as_the_screen(visit, page_name):
+def check_copy_buttons(page):
+    """Each copies its cell, and nothing else."""
+    copied = page.evaluate("""async () => {
+        const pairs = [];
+        let text = null;
+        document.addEventListener("copy", (event) => {
+            text = document.getSelection().toString() || document.activeElement.value;
+            event.preventDefault();
+        }, true);
+        navigator.clipboard.writeText = async (written) => { text = written; };
+        for (const button of document.querySelectorAll(".copybtn")) {
+            text = null;
+            button.click();
+            await new Promise((resolve) => setTimeout(resolve, 0));
+            pairs.push([text, button.parentElement.querySelector("pre").textContent]);
+        }
+        return pairs;
+    }""")
+    for text, cell in copied:
+        assert (text or "").strip() == cell.strip()
+
+
+def test_a_page_from_a_file_is_quiet_as_wide_as_the_screen_and_can_be_copied(
+    visit, page_name
+):
     opened = visit("file", page_name)
     for width in (1280, 360):
         assert width_of(opened.page, width) <= width
+    check_copy_buttons(opened.page)
     assert opened.problems == []
 
 
@@ -175,8 +200,7 @@ def changes_the_figure(figure, control, operate):
     return seen(figure, control) != before
 
 
-@pytest.mark.parametrize("scheme", ["http", "file"])
-@pytest.mark.parametrize("operate", [by_keyboard, by_mouse])
+@pytest.mark.parametrize(("scheme", "operate"), [("http", by_mouse), ("file", by_keyboard)])
 def test_every_control_of_every_figure_does_something(
     visit, built, scheme, operate, page_name
 ):
