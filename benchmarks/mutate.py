@@ -23,6 +23,7 @@ CORE = {  # module -> the tests that ought to notice, the quickest first
     "losses": ["training"],
     "training": ["training"],
     "generation": ["translation"],
+    "batched": ["batched"],
     "translation": ["translation"],
     "data/text": ["data"],
     "data/batches": ["data", "training"],

@@ -4,6 +4,7 @@ Each raises TypeError for a thing of the wrong kind, ValueError for a wrong valu
 parameter, its value and the rule. None waits for a GPU: what lies there was checked on its way.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sized
 
 import torch
@@ -292,13 +293,22 @@ def check_token_ids(net, batches, tgt_vocab) -> None:
                 check_tokens(tokens.cpu(), module.num_embeddings)
 
 
-def check_search(net, src, bos, eos, num_steps, beam_size=1) -> None:
-    """What a search is told: it translates one sentence."""
+def check_search(net, src, bos, eos, num_steps, beam_size=1, batch=1) -> None:
+    """What a search is told: it translates one sentence, or as many as batch allows."""
     check_modules(net=net)
-    check_integers("src", src, 1, "steps")
+    check_integers("src", src, batch, "steps")
     check_count("bos", bos, least=0)
     check_count("eos", eos, least=0)
     check_sizes(num_steps=num_steps, beam_size=beam_size)
+
+
+def check_sampling(temperature, top_k) -> None:
+    """How a token is drawn."""
+    check_kind("temperature", temperature, int | float, "a number")
+    if not 0 < temperature < math.inf:
+        raise ValueError(f"temperature ({temperature}) must be more than 0, and finite")
+    if top_k is not None:
+        check_count("top_k", top_k)
 
 
 def _short(value) -> str:

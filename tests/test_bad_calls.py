@@ -32,13 +32,16 @@ from d2lmini import (
     TransformerDecoder,
     TransformerEncoder,
     Vocab,
+    at_random,
     batches,
     beam_search,
+    beam_search_batch,
     bleu,
     causal_mask,
     corpus_bleu,
     encode,
     evaluate,
+    generate,
     greedy_search,
     load_data_nmt,
     masked_cross_entropy,
@@ -56,6 +59,7 @@ from d2lmini import (
     sinusoidal_table,
     train,
     train_seq2seq,
+    translate_all,
     try_gpu,
     xavier_init,
 )
@@ -93,6 +97,10 @@ def fit(lr=0.01, num_epochs=1, device=CPU, net=None, data=None, loss=LOSS, **set
 
 def translate(sentence="he is", src=VOCAB, tgt=VOCAB, num_steps=4, device=CPU, beam=None):
     return predict_seq2seq(NET(), sentence, src, tgt, num_steps, device, beam)
+
+
+def translate_many(sentences, batch_size=2):
+    return translate_all(NET(), sentences, VOCAB, VOCAB, 4, CPU, batch_size=batch_size)
 
 
 def maps(*labels, **settings):
@@ -352,6 +360,16 @@ BAD = [
     ("beam_search", "beam_size", "float", lambda: beam_search(NET(), *SEARCH, 4, 2.5)),
     ("beam_search", "num_steps", "zero", lambda: beam_search(NET(), *SEARCH, 0, 2)),
     ("beam_search", "src", "two rows", lambda: beam_search(NET(), IDS, LENS, 2, 3, 4, 2)),
+    ("generate", "num_steps", "zero", lambda: generate(NET(), *SEARCH, 0)),
+    ("generate", "src", "one row", lambda: generate(NET(), IDS[0], LENS, 2, 3, 4)),
+    ("beam_search_batch", "beam_size", "zero", lambda: beam_search_batch(NET(), *SEARCH, 4, 0)),
+    ("at_random", "temperature", "zero", lambda: at_random(0)),
+    ("at_random", "temperature", "infinite", lambda: at_random(float("inf"))),
+    ("at_random", "temperature", "text", lambda: at_random("warm")),
+    ("at_random", "top_k", "zero", lambda: at_random(top_k=0)),
+    ("translate_all", "sentences", "one string", lambda: translate_many("he is")),
+    ("translate_all", "sentences", "empty one", lambda: translate_many(["he is", " "])),
+    ("translate_all", "batch_size", "zero", lambda: translate_many(["he is"], 0)),
     # translation
     ("predict_seq2seq", "beam_size", "classic True", lambda: translate(beam=True)),
     ("predict_seq2seq", "beam_size", "zero", lambda: translate(beam=0)),

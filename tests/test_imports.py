@@ -25,6 +25,7 @@ ALLOWED = {
     "data": {"arguments"},
     "generation": {"arguments", "masks"},
     "translation": {"arguments", "data", "generation"},
+    "batched": {"arguments", "data", "generation", "masks"},
     "figures": {"arguments", "chapters", "data", "masks", "positions"},
     "checking/trying": set(),
     "checking/properties": {"masks", "checking/trying"},

@@ -44,6 +44,14 @@ def check_ids(ids, vocab_size: int) -> None:
         check_token(token, vocab_size)
 
 
+def check_batched(sentences, batch_size) -> None:
+    """What translate_all is told, beside what predict_seq2seq is."""
+    check_strings("sentences", sentences)
+    for sentence in sentences:
+        check_words("sentences", sentence)
+    check_count("batch_size", batch_size)
+
+
 def check_ngrams(tokens, n) -> None:
     """Words, not letters, and how many of them make a run."""
     check_strings("tokens", tokens)
