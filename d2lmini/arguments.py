@@ -61,6 +61,27 @@ def check_heads(num_hiddens, num_heads, dropout, bias) -> None:
         )
 
 
+def check_grouped_heads(num_hiddens, num_heads, num_kv_heads) -> None:
+    """The sizes of an attention whose heads share keys, and are turned pair by pair."""
+    check_heads(num_hiddens, num_heads, 0.0, False)
+    check_sizes(num_kv_heads=num_kv_heads)
+    if num_heads % num_kv_heads:
+        rule = f"must be divisible by num_kv_heads ({num_kv_heads})"
+        raise ValueError(f"num_heads ({num_heads}) {rule}")
+    if num_hiddens // num_heads % 2:
+        head_size = num_hiddens // num_heads
+        raise ValueError(f"head_size ({head_size}) must be even: features turn in pairs")
+
+
+def check_rotary(X, start) -> None:
+    """What is turned by its positions."""
+    check_floats("X", X)
+    check_shape("X", X, ("batch", "heads", "steps", "head_size"))
+    if X.shape[-1] % 2:
+        raise ValueError(f"head_size ({X.shape[-1]}) must be even: features turn in pairs")
+    check_count("start", start, least=0)
+
+
 def check_network(num_hiddens, ffn_num_hiddens, num_outputs) -> None:
     """The sizes of a position-wise network."""
     sizes = {"num_hiddens": num_hiddens, "ffn_num_hiddens": ffn_num_hiddens}
@@ -300,6 +321,14 @@ def check_search(net, src, bos, eos, num_steps, beam_size=1, batch=1) -> None:
     check_count("bos", bos, least=0)
     check_count("eos", eos, least=0)
     check_sizes(num_steps=num_steps, beam_size=beam_size)
+
+
+def check_extension(tokens, num_steps, eos) -> None:
+    """Texts that go on."""
+    check_integers("tokens", tokens, "texts", "steps")
+    check_sizes(num_steps=num_steps)
+    if eos is not None:
+        check_count("eos", eos, least=0)
 
 
 def check_sampling(temperature, top_k) -> None:

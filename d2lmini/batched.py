@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import torch
 
-from d2lmini.arguments import check_sampling, check_search
+from d2lmini.arguments import check_extension, check_sampling, check_search
 from d2lmini.data import encode, normalise
 from d2lmini.data.arguments import check_batched, check_translation
 from d2lmini.generation import Hypothesis, log_prob_per_token
@@ -106,22 +106,59 @@ def generate(
     check_search(net, src, bos, eos, num_steps, batch="batch")
     memory = net.encoder(src, src_valid_lens)  # (batch, source steps, num_hiddens)
     memory_mask = padding_mask(src_valid_lens, src.shape[1])
-    tokens = src.new_full((len(src), 1), bos)  # (batch, steps)
-    totals = memory.new_zeros(len(src))
-    running, caches = torch.ones_like(totals, dtype=torch.bool), None
-    for _ in range(num_steps):
-        logits, caches = net.decoder(tokens[:, -1:], memory, memory_mask, caches)
-        log_probs = logits[:, -1].log_softmax(dim=-1)  # (batch, vocab_size)
-        chosen = choose(log_probs).where(running, eos)  # (batch,)
-        totals += log_probs.gather(1, chosen[:, None])[:, 0] * running
-        tokens = torch.cat([tokens, chosen[:, None]], dim=1)
-        running &= chosen != eos
-        if not running.any():
-            break
+
+    def decode(tokens, caches):
+        return net.decoder(tokens, memory, memory_mask, caches)
+
+    beginnings = src.new_full((len(src), 1), bos)
+    tokens, totals = extend(decode, beginnings, num_steps, choose, eos)
     return [
         Hypothesis(until_eos(row, eos), total)
         for row, total in zip(tokens.tolist(), totals.tolist(), strict=True)
     ]
+
+
+@torch.no_grad()
+def extend(
+    decode: Callable,
+    tokens: torch.Tensor,
+    num_steps: int,
+    choose: Callable = most_probable,
+    eos: int | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Go on writing texts of equal length, by num_steps tokens each.
+
+    Args:
+        decode: from tokens that follow the caches, and the caches, to logits and new caches: a
+            modern.LanguageModel, for instance. At first all tokens, without caches (None).
+        choose: see generate.
+        eos: a text in which it was written goes on with nothing else, at no cost; None: no text
+            ends. Stops early if all have ended.
+    Shapes:
+        tokens: (texts, steps)
+    Returns:
+        The texts (texts, steps + num_steps at most) and the log-probability of what was added
+        to each, (texts,).
+    Source: chapters 8 and 13.
+    """
+    check_extension(tokens, num_steps, eos)
+    logits, caches = decode(tokens, None)
+    totals = logits.new_zeros(len(tokens))
+    running = torch.ones_like(totals, dtype=torch.bool)
+    for step in range(num_steps):
+        if step:
+            logits, caches = decode(tokens[:, -1:], caches)
+        log_probs = logits[:, -1].log_softmax(dim=-1)  # (texts, vocab_size)
+        chosen = choose(log_probs)  # (texts,)
+        if eos is not None:
+            chosen = chosen.where(running, eos)
+        totals += log_probs.gather(1, chosen[:, None])[:, 0] * running
+        tokens = torch.cat([tokens, chosen[:, None]], dim=1)
+        if eos is not None:
+            running &= chosen != eos
+            if not running.any():
+                break
+    return tokens, totals
 
 
 def until_eos(tokens: list[int], eos: int) -> list[int]:

@@ -18,6 +18,11 @@ class Chapter(NamedTuple):
         return f"{self.file}.html"
 
     @property
+    def exercise_names(self) -> list[str]:
+        """Such as masks-1, in their order."""
+        return [f"{self.slug}-{n}" for n in range(1, self.exercises + 1)]
+
+    @property
     def called(self) -> str:
         """As a sentence names it."""
         return f"chapter {self.number}" if isinstance(self.number, int) else "the puzzles"

@@ -79,8 +79,8 @@ def test_the_table_of_chapters_is_that_of_the_book():
 def test_the_exercises_are_numbered_as_the_table_says(path):
     (page,) = (page for page in EXERCISE_PAGES.values() if page.file == path.stem)
     named = [(e["label"], e["number"]) for e in exercises_of(path)]
-    numbers = range(1, page.exercises + 1)
-    assert named == [(f"{page.slug}-{n}", f"{page.number}.{n}") for n in numbers]
+    numbers = [f"{page.number}.{n}" for n in range(1, page.exercises + 1)]
+    assert named == list(zip(page.exercise_names, numbers, strict=True))
 
 
 def test_the_pictures_of_the_puzzles_are_of_their_masks():

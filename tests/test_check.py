@@ -14,6 +14,7 @@ from d2lmini import (
     MultiHeadAttention,
     PositionalEncoding,
     TransformerDecoder,
+    causal_mask,
     check,
     masked_cross_entropy,
     masked_softmax,
@@ -580,3 +581,20 @@ def test_a_block_that_writes_into_its_input_spoils_nothing(X):
     assert check.matches(block, block, X)
     assert "raised: a leaf Variable" in check.finite_gradients(block, X).sentence
     assert torch.equal(X, before)
+
+
+def test_a_picture_of_a_mask():
+    assert check.picture(causal_mask(2)) == "■ ·\n■ ■"
+    lens = padding_mask(torch.tensor([1, 2]), 2)
+    assert check.picture(lens) == "■ ·\n\n■ ■"  # a row of keys for each sentence
+    for bad in (torch.ones(2, 2), torch.tensor([True]), [[True]]):
+        with pytest.raises(ValueError, match=r"mask \(.*\) must be a boolean tensor"):
+            check.picture(bad)
+
+
+def test_a_mask_that_is_wrong_is_drawn(capsys):
+    check.exercise("puzzles-5", lambda n, width, first: torch.eye(n, dtype=torch.bool))
+    lines = capsys.readouterr().out.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("expected"))
+    assert lines[at : at + 3] == ["expected ■ · ·", "         ■ ■ ·", "         ■ · ■"]
+    assert lines[at + 3 :][0] == "got      ■ · ·"

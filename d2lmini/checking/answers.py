@@ -139,16 +139,19 @@ def short(value):
 
 
 def picture(mask: torch.Tensor) -> str:
-    """A mask as text: a line for each query, with ■ where it may look at the key and · where not.
+    """A mask as text: a line for each query, ■ where it may look at the key and · where not.
 
     Args:
         mask: boolean (..., queries, keys); what comes before the last two axes is drawn one below
             the other, with an empty line between.
+    Raises:
+        ValueError: mask is no such tensor.
     Source: the page of puzzles, after chapter 6.
     """
-    if mask.dtype != torch.bool or mask.dim() < 2:
-        rule = "must be boolean, with the axes (..., queries, keys)"
-        raise ValueError(f"mask ({mask.dtype}, shape {tuple(mask.shape)}) {rule}")
+    is_mask = isinstance(mask, torch.Tensor) and mask.dtype == torch.bool
+    if not is_mask or mask.dim() < 2:
+        rule = "must be a boolean tensor with the axes (..., queries, keys)"
+        raise ValueError(f"mask ({short(mask)}) {rule}")
     squares = mask.reshape(-1, *mask.shape[-2:]).tolist()
     return "\n\n".join(
         "\n".join(" ".join("■" if allowed else "·" for allowed in row) for row in square)

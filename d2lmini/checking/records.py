@@ -66,7 +66,7 @@ def exercise(name: str, answer: Callable) -> None:
 def solved_of(name: str) -> str:
     """How many exercises of the same chapter are right, since this Python started."""
     page = EXERCISE_PAGES[name.rpartition("-")[0]]
-    names = [f"{page.slug}-{n}" for n in range(1, page.exercises + 1)]
+    names = page.exercise_names
     right = sum(records[n].verdict == RIGHT for n in names if n in records)
     return f"{right} of the {len(names)} exercises of {page.called} are right."
 

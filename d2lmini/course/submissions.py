@@ -170,9 +170,7 @@ def read_answers(path: Path) -> tuple[dict[str, str], list[str]]:
     except Exception as error:  # a file of a stranger can be anything
         text = str(error).partition("\n")[0][:200]
         return {}, [f"this is no notebook ({type(error).__name__}: {text})"]
-    known = {
-        f"{c.slug}-{n}" for c in EXERCISE_PAGES.values() for n in range(1, c.exercises + 1)
-    }
+    known = {name for page in EXERCISE_PAGES.values() for name in page.exercise_names}
     answers, problems = {}, []
     for number, (source, marked) in enumerate(cells, 1):
         called = [name for _, name in CALL.findall(source)]

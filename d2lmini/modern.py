@@ -1,0 +1,200 @@
+"""Blocks of today's language models, beside those of 2017, and a small model made of them.
+
+Pre-norm, RMSNorm, rotary positions, grouped queries, SwiGLU.
+"""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from d2lmini.arguments import (
+    check_count,
+    check_grouped_heads,
+    check_integers,
+    check_network,
+    check_rotary,
+    check_sequences,
+    check_sizes,
+    check_tokens,
+    check_vectors,
+)
+from d2lmini.attention import scaled_dot_product_attention
+from d2lmini.masks import causal_mask
+
+
+class RMSNorm(nn.Module):
+    """Each token divided by the root of the mean of its squares; no mean is taken off.
+
+    Args:
+        num_hiddens: width of a token.
+        eps: added to the mean of the squares.
+    Shapes:
+        X: (..., num_hiddens), and so the result
+    Source: Zhang and Sennrich 2019; chapter 13.
+    """
+
+    def __init__(self, num_hiddens, eps=1e-5):
+        super().__init__()
+        check_sizes(num_hiddens=num_hiddens)
+        self.weight = nn.Parameter(torch.ones(num_hiddens))
+        self.eps = eps
+
+    def forward(self, X):
+        check_vectors("X", X, len(self.weight))
+        mean_square = X.pow(2).mean(dim=-1, keepdim=True)
+        return X * torch.rsqrt(mean_square + self.eps) * self.weight
+
+
+def rotate(X: torch.Tensor, start: int = 0) -> torch.Tensor:
+    """Rotary positions: features 2j and 2j + 1 turned as hand j turns from position 0 on.
+
+    Args:
+        start: position of the first step.
+    Shapes:
+        X: (batch, heads, steps, head_size), head_size even; and so the result
+    Raises:
+        TypeError, ValueError: see arguments.check_rotary.
+    Source: Su et al. 2024; chapters 3 and 13.
+    """
+    check_rotary(X, start)
+    num_steps, head_size = X.shape[-2:]
+    speeds = 10000 ** -(torch.arange(0, head_size, 2, device=X.device) / head_size)
+    steps = torch.arange(start, start + num_steps, device=X.device)
+    angles = steps[:, None] * speeds  # (steps, pairs)
+    cos, sin = angles.cos().to(X.dtype), angles.sin().to(X.dtype)
+    x, y = X[..., 0::2], X[..., 1::2]  # (batch, heads, steps, pairs) each
+    return torch.stack([x * cos + y * sin, y * cos - x * sin], dim=-1).flatten(-2)
+
+
+class GroupedQueryAttention(nn.Module):
+    """Causal self-attention in which several heads of queries share keys and values.
+
+    Queries and keys are turned by their positions. With as many heads of keys as of queries it
+    is multi-head attention, with one it is multi-query attention.
+
+    Args:
+        num_hiddens: width.
+        num_heads: of queries; must divide num_hiddens.
+        num_kv_heads: of keys and values; must divide num_heads.
+    Shapes:
+        X: (batch, steps, num_hiddens): the whole text, or the steps that follow the cache
+    Returns:
+        The output, of the shape of X, and the cache for the next step: keys, turned already,
+        and values, (batch, num_kv_heads, steps so far, head_size) each.
+    Source: Ainslie et al. 2023; chapter 13.
+    """
+
+    def __init__(self, num_hiddens, num_heads, num_kv_heads):
+        super().__init__()
+        check_grouped_heads(num_hiddens, num_heads, num_kv_heads)
+        self.num_hiddens = num_hiddens
+        self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
+        kv_hiddens = num_hiddens // num_heads * num_kv_heads
+        self.W_q = nn.Linear(num_hiddens, num_hiddens, bias=False)
+        self.W_k = nn.Linear(num_hiddens, kv_hiddens, bias=False)
+        self.W_v = nn.Linear(num_hiddens, kv_hiddens, bias=False)
+        self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=False)
+
+    def forward(self, X, cache=None):
+        check_sequences(self.num_hiddens, X=X)
+        start = 0 if cache is None else cache[0].shape[2]
+        Q = rotate(self.split_heads(self.W_q(X), self.num_heads), start)
+        K = rotate(self.split_heads(self.W_k(X), self.num_kv_heads), start)
+        V = self.split_heads(self.W_v(X), self.num_kv_heads)
+        if cache is not None:
+            K, V = (torch.cat(pair, dim=2) for pair in zip(cache, (K, V), strict=True))
+        shared = self.num_heads // self.num_kv_heads  # heads of queries for each of keys
+        keys, values = (part.repeat_interleave(shared, dim=1) for part in (K, V))
+        mask = causal_mask(X.shape[1], K.shape[2], X.device)
+        output, _ = scaled_dot_product_attention(Q, keys, values, mask)
+        return self.W_o(output.transpose(1, 2).flatten(2)), (K, V)
+
+    @staticmethod
+    def split_heads(X, num_heads):
+        """(batch, steps, features) -> (batch, heads, steps, head_size)."""
+        return X.view(*X.shape[:2], num_heads, -1).transpose(1, 2)
+
+
+class SwiGLU(nn.Module):
+    """A position-wise network whose hidden units are products: silu(W_gate x) · W_up x.
+
+    Args:
+        num_hiddens: width of the input and the output.
+        ffn_num_hiddens: width of the hidden layer.
+    Shapes:
+        X: (..., num_hiddens), and so the result
+    Source: Shazeer 2020; chapter 13.
+    """
+
+    def __init__(self, num_hiddens, ffn_num_hiddens):
+        super().__init__()
+        check_network(num_hiddens, ffn_num_hiddens, num_hiddens)
+        self.num_hiddens = num_hiddens
+        self.W_gate = nn.Linear(num_hiddens, ffn_num_hiddens, bias=False)
+        self.W_up = nn.Linear(num_hiddens, ffn_num_hiddens, bias=False)
+        self.W_down = nn.Linear(ffn_num_hiddens, num_hiddens, bias=False)
+
+    def forward(self, X):
+        check_vectors("X", X, self.num_hiddens)
+        return self.W_down(F.silu(self.W_gate(X)) * self.W_up(X))
+
+
+class ModernBlock(nn.Module):
+    """Attention, then the network, each after a norm and beside a shortcut (pre-norm).
+
+    Args, Shapes, Returns: as GroupedQueryAttention; ffn_num_hiddens as SwiGLU.
+    Source: Touvron et al. 2023; chapter 13.
+    """
+
+    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, num_kv_heads):
+        super().__init__()
+        self.norm1 = RMSNorm(num_hiddens)
+        self.attention = GroupedQueryAttention(num_hiddens, num_heads, num_kv_heads)
+        self.norm2 = RMSNorm(num_hiddens)
+        self.ffn = SwiGLU(num_hiddens, ffn_num_hiddens)
+
+    def forward(self, X, cache=None):
+        attended, cache = self.attention(self.norm1(X), cache)
+        X = X + attended
+        return X + self.ffn(self.norm2(X)), cache
+
+
+class LanguageModel(nn.Module):
+    """A text so far, and a score for each token that could follow.
+
+    The output layer is the embedding once more (tied weights).
+
+    Args:
+        vocab_size: number of tokens.
+        num_layers: number of blocks; the others as ModernBlock.
+    Shapes:
+        tokens: (batch, steps), integers: the whole text, or the steps that follow the caches
+    Returns:
+        Logits (batch, steps, vocab_size), and the caches for the next step, one a block.
+    Source: Radford et al. 2019; chapter 13.
+    """
+
+    def __init__(
+        self, vocab_size, num_hiddens, ffn_num_hiddens, num_heads, num_kv_heads, num_layers
+    ):
+        super().__init__()
+        check_sizes(vocab_size=vocab_size, num_hiddens=num_hiddens)
+        check_count("num_layers", num_layers)
+        self.embedding = nn.Embedding(vocab_size, num_hiddens)
+        nn.init.normal_(self.embedding.weight, std=0.02)
+        sizes = num_hiddens, ffn_num_hiddens, num_heads, num_kv_heads
+        self.blocks = nn.ModuleList(ModernBlock(*sizes) for _ in range(num_layers))
+        self.norm = RMSNorm(num_hiddens)
+
+    def forward(self, tokens, caches=None):
+        check_integers("tokens", tokens, "batch", "steps")
+        try:
+            X = self.embedding(tokens)  # (batch, steps, num_hiddens)
+        except IndexError:
+            check_tokens(tokens, self.embedding.num_embeddings)  # says which id has no row
+            raise
+        new_caches = []
+        for i, block in enumerate(self.blocks):
+            X, cache = block(X, None if caches is None else caches[i])
+            new_caches.append(cache)
+        return F.linear(self.norm(X), self.embedding.weight), new_caches
