@@ -16,7 +16,7 @@ from d2lmini import (
     predict_seq2seq,
     translate_all,
 )
-from d2lmini.batched import most_probable
+from d2lmini.batched import extend, most_probable
 
 pytestmark = pytest.mark.usefixtures("each_device")
 
@@ -149,3 +149,17 @@ def test_sampling_writes_different_texts_and_the_same_with_the_same_numbers():
         return [h.tokens for h in generate(net, src, lens, *ENDS, 7, choose)]
 
     assert sampled(0) == sampled(0) != sampled(1)
+
+
+def test_a_text_that_has_ended_goes_on_with_nothing_else():
+    choices = iter([[5, 3], [3, 6], [7, 7]])
+    texts, totals = extend(
+        lambda tokens, caches: (torch.zeros(2, tokens.shape[1], 9), None),
+        torch.tensor([[1], [1]]),
+        3,
+        lambda log_probs: torch.tensor(next(choices)),
+        eos=3,
+    )
+    assert texts.tolist() == [[1, 5, 3], [1, 3, 3]]
+    each = torch.tensor(9.0).log()
+    torch.testing.assert_close(totals, torch.stack([-2 * each, -each]))
