@@ -18,12 +18,18 @@ notebook does not have them.
 import json
 import re
 from pathlib import Path
+from runpy import run_path
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from d2lmini.chapters import EXERCISE_PAGES
-from d2lmini.course.notebooks import EXERCISE, PYTHON, SOLUTION
+# Two files of the package without the package, which would load PyTorch: seconds for nothing.
+PACKAGE = Path(__file__).parents[1] / "d2lmini"
+EXERCISE_PAGES = run_path(str(PACKAGE / "chapters.py"))["EXERCISE_PAGES"]
+NOTEBOOKS = run_path(str(PACKAGE / "course" / "notebooks.py"))
+EXERCISE, PYTHON, SOLUTION = (
+    NOTEBOOKS[name] for name in ("EXERCISE", "PYTHON", "SOLUTION")
+)
 
 CLOSED = re.compile(
     r"^<details>\n<summary>(?P<title>[^\n]+)</summary>\n\n(?P<text>.+?)\n\n</details>$",
