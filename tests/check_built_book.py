@@ -1,7 +1,7 @@
 """Check the built pages: python tests/check_built_book.py _build/html
 
 Nothing is loaded from the network, every local link and file exists, every picture has a text,
-and no page is too heavy.
+exercises have the numbers of the notebooks, and no page is too heavy.
 """
 
 import re
@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from d2lmini.chapters import CHAPTERS
+from d2lmini.chapters import CHAPTERS, EXERCISE_PAGES
 
 # Attributes by which a page loads something, by tag; a link that a reader may click is none.
 SOURCES = dict.fromkeys(
@@ -97,6 +97,16 @@ def problems(root):
                 yield f"{place}: {url} has no such target"
 
 
+def misnumbered(root):
+    """One line for each page whose exercises are not numbered as its notebook's are."""
+    for page in EXERCISE_PAGES.values():
+        text = (root / "book" / page.page).read_text(encoding="utf-8")
+        found = re.findall(r'<span class="caption-number">Exercise (\S+) </span>', text)
+        due = [f"{page.number}.{n}" for n in range(1, page.exercises + 1)]
+        if found != due:
+            yield f"{page.page}: has the exercises {found}, and not {due}"
+
+
 # What a reader loads, in bytes: a page with its pictures, the page of the translator, and
 # what all pages share.
 PAGE, TRANSLATOR_PAGE, SHARED = 600_000, 1_200_000, 6_000_000
@@ -120,8 +130,10 @@ def main(root):
     """Print what is wrong; exit status 1 if anything is."""
     if not (root / "index.html").exists():
         sys.exit(f"{root} holds no built book")
-    found = [*problems(root.resolve()), *too_heavy(root.resolve())]
-    print("\n".join(found) or f"{root}: links, files, sizes and picture texts are in order")
+    root = root.resolve()
+    found = [*problems(root), *misnumbered(root), *too_heavy(root)]
+    in_order = "links, files, numbers, sizes and picture texts are in order"
+    print("\n".join(found) or f"{root}: {in_order}")
     sys.exit(bool(found))
 
 

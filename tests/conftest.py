@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from d2lmini import EncoderDecoder, TransformerDecoder, TransformerEncoder
+from d2lmini import EncoderDecoder, TransformerDecoder, TransformerEncoder, Vocab
 
 # Real data sets, where they lie beside the checkout.
 SHARED = Path(__file__).parents[2] / "shared" / "data"
@@ -29,6 +29,16 @@ def tiny_net(src_size=11, tgt_size=13, dropout=0.0):
     encoder = TransformerEncoder(src_size, *sizes)
     decoder = TransformerDecoder(tgt_size, *sizes)
     return EncoderDecoder(encoder, decoder).eval()
+
+
+# Two small languages, and a translator from one to the other.
+SRC, TGT = Vocab(["a b c d e f g"]), Vocab(["r s t u v w x y z"])
+
+
+def random_net(seed):
+    """A translator of SRC into TGT that knows nothing."""
+    torch.manual_seed(seed)
+    return tiny_net(len(SRC), len(TGT))
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from conftest import tiny_net
+from conftest import SRC, TGT, random_net
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,14 +21,7 @@ from d2lmini.batched import extend, most_probable
 pytestmark = pytest.mark.usefixtures("each_device")
 
 CPU = torch.device("cpu")
-SRC = Vocab(["a b c d e f g"])
-TGT = Vocab(["r s t u v w x y z"])
 ENDS = Vocab.bos, Vocab.eos
-
-
-def random_net(seed):
-    torch.manual_seed(seed)
-    return tiny_net(len(SRC), len(TGT))
 
 
 def some_sentences(number=5, num_steps=6):

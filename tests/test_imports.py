@@ -39,7 +39,7 @@ ALLOWED = {
     "checking/answers": set(),
     "checking/values": {"checking/answers"},
     # What a reader has, and what answers are compared with; grading finds them by name.
-    "exercises": CORE | {"transformer", "losses", "translation", "checking/drawing",
+    "exercises": CORE | {"transformer", "modern", "losses", "translation", "checking/drawing",
                          "checking/exercise", "checking/properties", "checking/bugs",
                          "checking/subjects"},
     "checking/grading": {"chapters", "checking/drawing", "checking/exercise",

@@ -74,6 +74,18 @@ def test_an_answer_that_does_not_come_back_is_ended(answer, quick):
     assert grade(EXERCISE, far(lambda number: 2 * number))[0] == RIGHT  # in a new one
 
 
+def test_an_answer_that_is_slow_before_it_hangs_is_told_all_the_time_it_had(quick):
+    calls = []
+
+    def answer(number):
+        calls.append(number)
+        time.sleep(0.5 if len(calls) == 1 else 10**6)
+        return 2 * number
+
+    _, message = grade(EXERCISE, far(answer))
+    assert message == "The answer did not come back within 1 seconds."
+
+
 @pytest.mark.parametrize(
     ("answer", "text"),
     [

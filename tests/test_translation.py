@@ -4,7 +4,7 @@ import warnings
 import pytest
 import sacrebleu
 import torch
-from conftest import tiny_net
+from conftest import SRC, TGT, random_net
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,13 +20,6 @@ from d2lmini import (
 pytestmark = pytest.mark.usefixtures("each_device")
 
 CPU = torch.device("cpu")
-SRC = Vocab(["a b c d e f g"])
-TGT = Vocab(["r s t u v w x y z"])
-
-
-def random_net(seed):
-    torch.manual_seed(seed)
-    return tiny_net(len(SRC), len(TGT))
 
 
 def score(net, src, lens, tokens):
