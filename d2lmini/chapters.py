@@ -25,7 +25,7 @@ class Chapter(NamedTuple):
     @property
     def called(self) -> str:
         """As a sentence names it."""
-        return f"chapter {self.number}" if isinstance(self.number, int) else "the puzzles"
+        return f"chapter {self.number}" if isinstance(self.number, int) else "this page"
 
 
 CHAPTERS = {
