@@ -9,7 +9,7 @@ import pytest
 
 from d2lmini import normalise, read_pairs
 from d2lmini.data import within_one_word
-from d2lmini.data.registry import EMBEDDED
+from d2lmini.data.registry import CORPORA
 
 ROOT = Path(__file__).parents[1]
 SPLITS = "train", "val", "test"
@@ -35,7 +35,7 @@ def everything(grammar):
 def compositional():
     """kind -> list of (english, french)"""
     kinds = {"pair": [], "long": []}
-    path = EMBEDDED / "eng-fra-mini" / "compositional.tsv"
+    path = CORPORA / "eng-fra-mini" / "compositional.tsv"
     for line in path.read_text(encoding="utf-8").splitlines():
         *pair, kind = line.split("\t")
         kinds[kind].append(tuple(normalise(side) for side in pair))
@@ -50,7 +50,7 @@ def test_the_grammar_writes_the_files(grammar):
     texts = grammar["files"]()
     assert set(texts) == {*SPLITS, "compositional"}
     for split, text in texts.items():
-        assert (EMBEDDED / "eng-fra-mini" / f"{split}.tsv").read_text(
+        assert (CORPORA / "eng-fra-mini" / f"{split}.tsv").read_text(
             encoding="utf-8"
         ) == text
 

@@ -110,7 +110,9 @@ def test_within_one_word():
 def test_bad_files(tmp_path):
     with pytest.raises(ValueError, match=r"own.tsv must be UTF-8"):
         read_pairs(write(tmp_path, "Go.\tça\n", "latin-1"))
-    with pytest.raises(ValueError, match=r"own.tsv must hold at least one sentence pair"):
+    with pytest.raises(
+        ValueError, match=r"own.tsv must hold at least one line of english<TAB>french"
+    ):
         read_pairs(write(tmp_path, "\n"))
 
 

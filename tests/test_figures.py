@@ -9,7 +9,8 @@ import pytest
 import torch
 from conftest import tiny_net
 
-from d2lmini import figures
+from d2lmini import TransformerEncoder, figures
+from d2lmini.classification import Classifier, Verdict
 from d2lmini.translation import AttentionWeights
 
 WORDS = ["<pad>", "<unk>", "<bos>", "<eos>", "go", "</script>"]
@@ -38,6 +39,15 @@ def training():
     return figures.explore_training([2.0, 1.0, 0.5], checkpoints, [("Go!", "Va!")])
 
 
+def verdict():
+    torch.manual_seed(0)
+    net = Classifier(TransformerEncoder(len(WORDS), 8, 16, 2, 2, 0.0), 8, 2, 0.0)
+    first = Verdict(1, [0.25, 0.75], ["go", "go", "<eos>"], [0.5, 0.25, 0.25])
+    return figures.explore_verdict(
+        net.state_dict(), WORDS, 2, 2, 8, ["go go", "</script> go go"], ["no", "yes"], first
+    )
+
+
 FIGURES = {
     name: function
     for name, function in inspect.getmembers(figures, inspect.isfunction)
@@ -46,6 +56,7 @@ FIGURES = {
     "explore_machine": machine,
     "explore_training": training,
     "explore_translator": translator,
+    "explore_verdict": verdict,
 }
 
 each_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)

@@ -26,6 +26,7 @@ ALLOWED = {
     "generation": {"arguments", "masks"},
     "translation": {"arguments", "data", "generation"},
     "batched": {"arguments", "data", "generation", "masks"},
+    "classification": {"arguments", "data", "masks"},
     "modern": {"arguments", "attention", "masks"},
     "figures": {"arguments", "chapters", "data", "masks", "positions"},
     "checking/trying": set(),

@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from d2lmini.data import registry
-from d2lmini.data.registry import DataSet, File
+from d2lmini.data.catalogue import PAIRS, DataSet, File
 
 TEXT = "Go.\tVa !\n" * 500
 
@@ -42,7 +42,7 @@ def served(tmp_path, monkeypatch):
         archive_hash=f"sha1:{hashlib.sha1(state['body']).hexdigest()}",
     )
     state["register"] = lambda file: monkeypatch.setitem(
-        registry.REGISTRY, "set", DataSet("public domain", {"train": (file,)})
+        registry.REGISTRY, "set", DataSet("public domain", PAIRS, {"train": (file,)})
     )
     state["register"](state["file"])
     monkeypatch.setenv("D2LMINI_DATA", str(tmp_path / "data"))

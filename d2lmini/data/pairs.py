@@ -1,12 +1,14 @@
 """Sentence pairs, from a file to batches."""
 
+from itertools import islice
 from pathlib import Path
 
 from torch.utils.data import DataLoader
 
 from d2lmini.arguments import check_count
 from d2lmini.data.batches import batches, cut_padding
-from d2lmini.data.registry import find_paths
+from d2lmini.data.catalogue import PAIRS
+from d2lmini.data.registry import read_rows
 from d2lmini.data.text import Vocab, encode, normalise
 
 
@@ -24,31 +26,13 @@ def read_pairs(
         A list of (english, french) strings. Blank lines are skipped, columns after the second
         are ignored.
     Raises:
-        ValueError: a line without a tab or with an empty side (file and line number), a file
-            that is not UTF-8, or see registry.find_paths.
+        ValueError, OSError: see registry.read_rows.
     Source: chapter 8.
     """
     if num_examples is not None:
         check_count("num_examples", num_examples)
-    (path,) = find_paths(name, split)
-    pairs = []
-    try:
-        with open(path, encoding="utf-8-sig") as lines:
-            for number, line in enumerate(lines, start=1):
-                if len(pairs) == num_examples:
-                    break
-                columns = [column.strip() for column in line.split("\t")]
-                if len(columns) > 1 and columns[0] and columns[1]:
-                    pairs.append((columns[0], columns[1]))
-                elif columns != [""]:
-                    raise ValueError(
-                        f"{path}, line {number}: expected english<TAB>french, got {line.strip()!r}"
-                    )
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be UTF-8: {error}") from error
-    if not pairs:
-        raise ValueError(f"{path} must hold at least one sentence pair")
-    return pairs
+    rows = read_rows(name, split, PAIRS)
+    return [(english, french) for _, _, english, french in islice(rows, num_examples)]
 
 
 def within_one_word(sentences: list[str], training: list[str]) -> int:
@@ -89,7 +73,7 @@ def load_data_nmt(
         train_iter, src_vocab, tgt_vocab. A batch is (src, src_valid_lens, tgt, tgt_valid_lens):
         ids (batch, steps), padded to the longest sentence of the batch, and lengths (batch,).
     Raises:
-        ValueError, OSError: see read_pairs and registry.find_paths.
+        ValueError, OSError: see read_pairs.
     Source: chapter 8.
     """
     pairs = read_pairs(name, num_examples=num_examples)

@@ -1,49 +1,15 @@
 """Where data sets lie: in this package, in the data folder, or on the web until they are asked for.
 
-A new data set is an entry of REGISTRY, or a folder of corpora/.
+A new data set is an entry of the catalogue.
 """
 
 import os
 import zipfile
 from pathlib import Path
-from typing import NamedTuple
 
-EMBEDDED = Path(__file__).parents[1] / "corpora"  # one folder a corpus, one file a split
+from d2lmini.data.catalogue import EMBEDDED, PAIRS, REGISTRY, File
 
-
-class File(NamedTuple):
-    """One file of a data set on the web, alone or in a zip archive."""
-
-    path: str  # below the data folder, and inside the archive
-    url: str  # of the file, or of the archive
-    sha256: str  # of the file
-    num_bytes: int  # of the file
-    archive_hash: str | None = None  # algorithm:hex digest; None = url is the file itself
-
-
-class DataSet(NamedTuple):
-    """A data set on the web: its licence, and split -> files."""
-
-    licence: str
-    splits: dict[str, tuple[File, ...]]
-
-
-REGISTRY = {
-    "fra-eng": DataSet(
-        licence="CC BY 2.0 France; sentences from tatoeba.org by way of manythings.org/anki",
-        splits={
-            "train": (
-                File(
-                    path="fra-eng/fra.txt",
-                    url="http://d2l-data.s3-accelerate.amazonaws.com/fra-eng.zip",
-                    sha256="0bb85dbaa1c896844649094d7eaf2e34bee34e84fe362b26ce7e8f2e12aae104",
-                    num_bytes=11_669_748,
-                    archive_hash="sha1:94646ad1522d915e7b0f9296181140edcf86a4f5",
-                ),
-            )
-        },
-    )
-}
+CORPORA = Path(__file__).parents[1] / "corpora"  # one folder a corpus, one file a split
 
 
 def data_folder() -> Path:
@@ -63,41 +29,51 @@ def storage(file: File | None = None):
     return keeper
 
 
-def splits_of(name: str | Path) -> dict[str, tuple[File | Path, ...]]:
+def columns_of(name: str) -> tuple[str, str]:
+    """What the columns of a known data set are."""
+    return REGISTRY[name].columns if name in REGISTRY else EMBEDDED[name]
+
+
+def splits_of(name: str | Path, columns: tuple[str, str]) -> dict:
     """Split -> files of a data set: on the web, in this package, or a file of your own.
 
+    Args:
+        columns: what its lines must hold; a file of your own is not looked into.
     Raises:
         TypeError: name is no string and no path.
-        ValueError: there is no such data set and no such file.
+        ValueError: there is no such data set of such lines, and no such file.
     """
     if not isinstance(name, str | os.PathLike):
         raise TypeError(f"name ({name!r}) must be a string or a path")
-    if name in REGISTRY:
-        return REGISTRY[name].splits
-    embedded = {folder.name: folder for folder in EMBEDDED.iterdir() if folder.is_dir()}
-    if name in embedded:
-        return {path.stem: (path,) for path in sorted(embedded[name].glob("*.tsv"))}
+    known = {n for n in (*EMBEDDED, *REGISTRY) if columns_of(n) == columns}
+    if name in known:
+        if name in REGISTRY:
+            return REGISTRY[name].splits
+        return {path.stem: (path,) for path in sorted((CORPORA / name).glob("*.tsv"))}
     own = Path(name).expanduser()
     if not own.is_file():
         raise ValueError(
-            f"name ({str(name)!r}) must be one of {[*sorted(embedded), *REGISTRY]} or the path "
-            f"of a file with english<TAB>french lines{', not of a folder' * own.is_dir()}"
+            f"name ({str(name)!r}) must be one of {sorted(known)} or the path of a file with "
+            f"{'<TAB>'.join(columns)} lines{', not of a folder' * own.is_dir()}"
         )
     return {"train": (own,)}
 
 
-def find_paths(name: str | Path, split: str = "train") -> tuple[Path, ...]:
+def find_paths(
+    name: str | Path, split: str = "train", columns: tuple[str, str] = PAIRS
+) -> tuple[Path, ...]:
     """Paths of the files of a split; of a registered data set, what is missing is downloaded.
 
     Args:
         name: a corpus of this package ("eng-fra-mini"), a registered data set ("fra-eng"), or
             the path of your own file.
         split: "train", or another that the data set has.
+        columns: what its lines must hold: catalogue.PAIRS or catalogue.LABELLED.
     Raises:
         TypeError, ValueError: see splits_of and fetch; or it has no such split.
         OSError: the download failed.
     """
-    splits = splits_of(name)
+    splits = splits_of(name, columns)
     if not isinstance(split, str) or split not in splits:
         raise ValueError(
             f"split ({split!r}) must be one of {sorted(splits)}: {str(name)!r} has no other"
@@ -106,6 +82,35 @@ def find_paths(name: str | Path, split: str = "train") -> tuple[Path, ...]:
         fetch(file, REGISTRY[name].licence) if isinstance(file, File) else file
         for file in splits[split]
     )
+
+
+def read_rows(name: str | Path, split: str, columns: tuple[str, str]):
+    """Yield (path, line number, first column, second column) of each line of a split.
+
+    Blank lines are skipped, columns after the second are ignored.
+
+    Raises:
+        ValueError: a line without a tab or with an empty column (file and line number), a file
+            that is not UTF-8 or has no line, or see find_paths.
+    """
+    (path,) = find_paths(name, split, columns)
+    is_empty = True
+    try:
+        with open(path, encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, start=1):
+                cells = [cell.strip() for cell in line.split("\t")]
+                if len(cells) > 1 and cells[0] and cells[1]:
+                    is_empty = False
+                    yield path, number, cells[0], cells[1]
+                elif cells != [""]:
+                    form = "<TAB>".join(columns)
+                    raise ValueError(
+                        f"{path}, line {number}: expected {form}, got {line.strip()!r}"
+                    )
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be UTF-8: {error}") from error
+    if is_empty:
+        raise ValueError(f"{path} must hold at least one line of {'<TAB>'.join(columns)}")
 
 
 def fetch(file: File, licence: str) -> Path:

@@ -59,7 +59,7 @@ export const sinusoid = (i, width, base = 10000) =>
     return k % 2 ? Math.cos(angle) : Math.sin(angle);
   });
 
-// An encoder-decoder from the numbers of its state_dict.
+// An encoder-decoder, or an encoder with a classifier's head, from the numbers of its state_dict.
 //
 // shapes: pairs of a name and a shape, in the order of the bytes, which are float32.
 // off: set of heads that are switched off, such as "cross.0.2" (kind, layer, head).
@@ -135,8 +135,9 @@ export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, 
       X = close(`${name}.addnorm1`, X, part, trace);
       X = close(`${name}.addnorm2`, X, ffn(`${name}.ffn`, X), trace);
     }
-    const projected = Array.from({ length: numLayers }, (_, l) =>
-      project(`decoder.stack.blocks.${l}.cross_attention`, X));
+    const projected = "decoder.output.weight" in P
+      ? Array.from({ length: numLayers }, (_, l) =>
+        project(`decoder.stack.blocks.${l}.cross_attention`, X)) : [];
     return { memory: X, projected, attention, off, allowed };
   }
 
@@ -170,7 +171,16 @@ export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, 
     trace.push({ X, Y: output, terms });
     return result; // logits (steps, vocabulary); self and cross: [layer][head].weights
   }
-  return { encode, decode, headSize };
+
+  // Pooling by a learned query, and the classes' probabilities: chapter 10.
+  function classify(memory) {
+    const [query] = P["pooling.query.weight"];
+    const weights = softmax(memory.map((x) => dot(query, x)));
+    const pooled = weightedSum(weights, memory);
+    const [logits] = linear([pooled], P["output.weight"], P["output.bias"]);
+    return { weights, logits, probabilities: softmax(logits) };
+  }
+  return { encode, decode, classify, headSize };
 }
 
 const logSoftmax = (logits) => {

@@ -1,0 +1,148 @@
+// Chapter 10: a classifier of reviews, and what each word does to its verdict.
+import {
+  choice, controlState, figure, make, matrix, show, textField,
+} from "./matrix.js";
+import { makeNet, normalise } from "./forward.js";
+import { thumbnail } from "./thumbnail.js";
+
+const RESERVED = ["<pad>", "<unk>", "<bos>", "<eos>"];
+const SHOWN = 6; // replacements that are listed
+
+function render({ model, el }) {
+  const data = model.get("data");
+  const { tokens: vocabulary, examples, labels, num_steps: numSteps } = data;
+  const { num_heads: numHeads, num_layers: numLayers } = data;
+  const [unk, eos] = ["<unk>", "<eos>"].map((token) => vocabulary.indexOf(token));
+  const known = vocabulary.filter((token) => !RESERVED.includes(token));
+  const ids = new Map(known.map((token) => [token, vocabulary.indexOf(token)]));
+  const net = makeNet(data, model.get("weights"));
+  const state = controlState(model, update);
+  const first = state.get();
+  const positive = labels.length - 1; // the class whose probability is followed
+
+  const text = textField("Review", first.text, (value) => state.set({ text: value }));
+  const example = choice("Example",
+    { "": "…", ...Object.fromEntries(examples.map((review) => [review, review])) }, "",
+    (value) => value && state.set({ text: value, chosen: 0 }));
+  const verdict = make("p");
+  const read = make("p", { className: "tokens" });
+  const instead = choice("In its place",
+    { "": "…", ...Object.fromEntries([...known].sort().map((word) => [word, word])) }, "",
+    (word) => word && put(word));
+  const leaveOut = make("button", { type: "button" }, "Leave it out");
+  leaveOut.addEventListener("click", () => put(""));
+  const tryAll = make("button", { type: "button" }, "Try every known word here");
+  tryAll.addEventListener("click", tryEveryWord);
+  const found = make("ol", { className: "hypotheses" });
+  const onReach = (said) => frame.explain(said);
+  const effects = matrix({ title: "each word", rowsAre: "what is asked", columnsAre: "tokens",
+    onReach });
+  const map = matrix({ title: "attention", rowsAre: "queries", columnsAre: "keys", onReach });
+  const heads = Array.from({ length: numLayers * numHeads }, (_, n) =>
+    [Math.floor(n / numHeads), n % numHeads]);
+  const thumbnails = heads.map(([layer, head]) =>
+    thumbnail(`layer ${layer}, head ${head}`, () => state.set({ layer, head })));
+  const frame = figure(model, el, {
+    title: "A reader of reviews",
+    controls: [text.element, example.element],
+    parts: [
+      make("div", { className: "wide" }, verdict, read,
+        make("div", { className: "controls" }, instead.element, leaveOut, tryAll), found),
+      make("div", { className: "wide" }, effects.element),
+      make("div", { className: "group" }, make("p", { className: "caption" }, "self-attention"),
+        make("div", { className: "thumbnails", style: `--columns: ${numHeads}` },
+          ...thumbnails.map((small) => small.element))),
+      map.element,
+    ],
+    help: "Choose a word, then put another in its place. Choose a small map to see it whole.",
+  });
+
+  const idsOf = (words) => [...words.map((word) => ids.get(word) ?? unk), eos];
+  const judge = (tokens) => {
+    const encoded = net.encode(tokens);
+    return { ...encoded, ...net.classify(encoded.memory) };
+  };
+  const chosenOf = ({ chosen }) => Math.min(chosen, words.length - 1);
+  const wordsOf = (typed) => normalise(typed.slice(0, 2000).replace(/[\p{Cc}\p{Cf}]/gu, " "))
+    .split(" ").filter(Boolean);
+  let words = wordsOf(first.text).slice(0, numSteps - 1); // the last review that could be read
+
+  function put(word) {
+    const chosen = chosenOf(state.get());
+    const next = [...words.slice(0, chosen), ...(word ? [word] : []), ...words.slice(chosen + 1)];
+    state.set({ text: next.join(" ") });
+  }
+
+  // The words that change the verdict most where the chosen word stands.
+  function tryEveryWord() {
+    const chosen = chosenOf(state.get());
+    const now = judge(idsOf(words)).probabilities[positive];
+    const tried = known.filter((word) => word !== words[chosen]).map((word) => {
+      const changed = words.map((old, i) => (i === chosen ? word : old));
+      return { word, p: judge(idsOf(changed)).probabilities[positive] };
+    });
+    tried.sort((a, b) => Math.abs(b.p - now) - Math.abs(a.p - now));
+    found.replaceChildren(...tried.slice(0, SHOWN).map(({ word, p }) => {
+      const button = make("button", { type: "button" }, word);
+      button.addEventListener("click", () => put(word));
+      return make("li", {}, button, ` ${labels[positive]} ${show(p, 3)}`);
+    }));
+  }
+
+  function update(given) {
+    const all = wordsOf(given.text);
+    const strangers = all.filter((word) => !ids.has(word));
+    const isReadable = all.slice(0, numSteps - 1).some((word) => ids.has(word));
+    if (isReadable) words = all.slice(0, numSteps - 1);
+    frame.note(!all.length ? "Type a review."
+      : !isReadable ? "No word of this is in the vocabulary; the last verdict stays."
+        : [all.length > words.length ? `Only the first ${numSteps - 1} words are read.` : "",
+          strangers.length ? `Not in the vocabulary, read as <unk>: ${
+            strangers.map((word) => [...word].slice(0, 20).join("")).join(", ")}.` : "",
+        ].filter(Boolean).join(" "));
+    text.set(given.text);
+    example.set(examples.includes(given.text) ? given.text : "");
+    instead.set("");
+    found.replaceChildren();
+    const chosen = chosenOf(given);
+    const tokens = idsOf(words);
+    const { weights, probabilities, attention } = judge(tokens);
+    const best = probabilities.indexOf(Math.max(...probabilities));
+    verdict.replaceChildren("Verdict: ", make("strong", {}, labels[best]), ` (${
+      labels.map((label, c) => `${label} ${show(probabilities[c], 3)}`).join(", ")})`);
+    read.replaceChildren(...words.flatMap((word, i) => {
+      const button = make("button", { type: "button", "aria-pressed": String(i === chosen),
+        className: ids.has(word) ? "token" : "token unknown" }, word);
+      button.addEventListener("click", () => {
+        state.set({ chosen: i });
+        read.querySelectorAll("button")[i].focus();
+      });
+      return [button, " "];
+    }));
+    leaveOut.disabled = words.length < 2;
+
+    const labelled = [...words.map((word) => (ids.has(word) ? word : "<unk>")), "<eos>"];
+    const without = tokens.map((_, i) =>
+      judge(tokens.filter((_, k) => k !== i)).probabilities[positive]);
+    effects.update({ columns: labelled, top: 1,
+      rows: ["weight in the pooling", `${labels[positive]} without it`],
+      value: (i, j) => [weights, without][i][j],
+      explain: (i, j) => (i
+        ? `probability of ${labels[positive]} if “${labelled[j]}” is left out: ${
+          show(without[j], 4)}; with it ${show(probabilities[positive], 4)}`
+        : `share of “${labelled[j]}” in the pooled vector: ${show(weights[j], 4)}`) });
+    thumbnails.forEach((small, n) => {
+      const [layer, head] = heads[n];
+      small.update(attention[layer][head].weights,
+        { chosen: layer === given.layer && head === given.head, off: false, row: chosen });
+    });
+    const chosenMap = attention[given.layer][given.head].weights;
+    map.update({ heading: `layer ${given.layer}, head ${given.head}`, rows: labelled,
+      columns: labelled, top: 1, mark: chosen, value: (i, j) => chosenMap[i][j],
+      explain: (i, j) => `${show(chosenMap[i][j], 4)}: how much “${labelled[i]}” takes from “${
+        labelled[j]}”` });
+  }
+  update(first);
+}
+
+export default { render };

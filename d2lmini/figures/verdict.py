@@ -1,0 +1,40 @@
+"""A trained classifier of reviews that runs in the browser."""
+
+import torch
+
+from d2lmini.figures.stills import panels
+from d2lmini.figures.weights import floats, pack
+from d2lmini.figures.widget import Figure
+
+
+def explore_verdict(
+    state_dict, tokens, num_heads, num_layers, num_steps, examples, labels, first
+) -> Figure:
+    """A trained classifier that runs in the browser: its verdict, and what each word did to it.
+
+    Args:
+        state_dict: of a Classifier of chapter 10 with a TransformerEncoder.
+        tokens: the vocabulary's tokens, by id.
+        num_heads, num_layers: of the encoder.
+        num_steps: longest review, <eos> included.
+        examples: reviews; the first is shown at the start.
+        labels: the names of the classes.
+        first: what classify says of the first example, for the still picture.
+    Source: chapter 10.
+    """
+    numbers = {name: tensor.detach().float().cpu() for name, tensor in state_dict.items()}
+    data = {
+        **pack(numbers, num_heads, num_layers),
+        "tokens": tokens,
+        "num_steps": num_steps,
+        "examples": list(examples),
+        "labels": list(labels),
+    }
+    state = {"text": examples[0], "chosen": 0, "layer": num_layers - 1, "head": 0}
+    verdict = f"{labels[first.label]} {max(first.probabilities):.3f}"
+    picture = panels([torch.tensor([first.weights])], [verdict], [""], first.tokens)
+    alt = (
+        f"The review '{examples[0]}', of which the net says: {verdict}. Under it, the weight of "
+        "each of its words in the pooling."
+    )
+    return Figure("verdict.js", state, picture, alt, data, floats(numbers))
