@@ -46,12 +46,12 @@ pages: notebooks
 		$(SCREENSHOTS:%=--screenshots %)
 
 bench: $(VENV)/installed
-	$(BIN)/python benchmarks/run.py
-	$(BIN)/python benchmarks/pages.py _build/html
+	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.pages _build/html
 
 # Which breakages of the model core would no test notice? Takes an hour.
 mutants: $(VENV)/installed
-	$(BIN)/python benchmarks/mutate.py
+	$(BIN)/python -m benchmarks.mutate
 
 # What torch brings for NVIDIA cards it asks for itself; with a CPU build none of it is needed.
 CUDA := cuda-bindings cuda-pathfinder cuda-toolkit triton nvidia-cublas nvidia-cuda-cupti \

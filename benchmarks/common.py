@@ -1,12 +1,15 @@
 """What the benchmarks share: the setting of source chapter S1, runs over seeds, the ledger."""
 
 import datetime
+import functools
 import json
 import platform
 import statistics
+import subprocess
 import time
 from pathlib import Path
 
+import pooch
 import sacrebleu
 import torch
 
@@ -24,6 +27,7 @@ from d2lmini import (
     try_gpu,
     xavier_init,
 )
+from d2lmini.data.registry import columns_of, find_paths, splits_of
 
 RESULTS = Path(__file__).parents[1] / "results"
 SEEDS = range(5)
@@ -112,19 +116,60 @@ def mean_sd(values):
     return f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}"
 
 
-def record(name, setting, runs):
-    """Write one entry of the ledger."""
-    entry = {
-        "name": name,
-        "date": datetime.date.today().isoformat(),
-        "d2lmini": d2lmini.__version__,
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-        "device": str(try_gpu()),
-        "threads": torch.get_num_threads(),
-        "setting": setting,
-        "runs": runs,
-    }
+def record(name, settings, run, seeds=SEEDS):
+    """Write one entry of the ledger: run(seed, **setting) for each setting and seed.
+
+    The file is written after each run. One that is there and was made by the same settings is
+    gone on with.
+    """
+    path = RESULTS / f"{name}.json"
     RESULTS.mkdir(exist_ok=True)
-    text = json.dumps(entry, indent=1, ensure_ascii=False)
-    (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    done = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    runs = done["runs"] if done.get("setting") == settings else []
+    have = [(r["setting"], r["seed"]) for r in runs]
+    for setting in settings:
+        for seed in seeds:
+            if (setting, seed) in have:
+                continue
+            start = time.perf_counter()
+            result = run(seed, **setting)
+            result = {"setting": setting, "seed": seed, **result}
+            result.setdefault("seconds", time.perf_counter() - start)
+            runs.append(result)
+            entry = {
+                "name": name,
+                "date": datetime.date.today().isoformat(),
+                "commit": commit(),
+                "d2lmini": d2lmini.__version__,
+                "torch": torch.__version__,
+                "python": platform.python_version(),
+                "device": str(try_gpu()),
+                "threads": torch.get_num_threads(),
+                "data": data_hashes(settings),
+                "setting": settings,
+                "runs": runs,
+            }
+            text = json.dumps(entry, indent=1, ensure_ascii=False)
+            path.write_text(text + "\n", encoding="utf-8")
+
+
+def commit():
+    """The commit of the code that runs, with a + if there are changes that are not in it."""
+    git = functools.partial(
+        subprocess.run, cwd=RESULTS.parent, capture_output=True, text=True
+    )
+    head = git(["git", "rev-parse", "--short=12", "HEAD"]).stdout.strip()
+    changed = git(["git", "status", "--porcelain", "d2lmini", "benchmarks"]).stdout.strip()
+    return head + "+" * bool(changed)
+
+
+def data_hashes(settings):
+    """sha256 of the files of each data set that the settings name, by split."""
+    hashes = {}
+    for name in {setting.get("name", "eng-fra-mini") for setting in settings}:
+        columns = columns_of(name)
+        hashes[name] = {
+            split: [pooch.file_hash(str(path)) for path in find_paths(name, split, columns)]
+            for split in splits_of(name, columns)
+        }
+    return hashes

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import torch
-from common import BATCH_SIZE, LR, NUM_STEPS, SEEDS, make_net, mean_sd, run
 from torch import nn
 
+from benchmarks.common import BATCH_SIZE, LR, NUM_STEPS, SEEDS, make_net, mean_sd, run
 from d2lmini import (
     TokenEmbedding,
     batches,

@@ -46,6 +46,7 @@ CHAPTERS = {
             ("transformer", "The Transformer", "07-transformer", 8),
             ("training", "Training a translator", "08-training", 8),
             ("maps", "Looking at attention", "09-attention-maps", 6),
+            ("sentiment", "Reading a verdict", "10-reading-a-verdict", 6),
         ],
         start=1,
     )

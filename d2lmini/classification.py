@@ -19,7 +19,7 @@ class AttentionPooling(nn.Module):
         num_hiddens: width.
     Shapes:
         X: (batch, steps, num_hiddens)
-        valid_lens: (batch,), the number of real tokens of each row
+        mask: broadcastable to (batch, 1, steps), True = may be pooled
         result: (batch, num_hiddens)
     Source: Yang et al. 2016, section 2.2; chapter 10.
     """
@@ -29,10 +29,9 @@ class AttentionPooling(nn.Module):
         check_sizes(num_hiddens=num_hiddens)
         self.query = nn.Linear(num_hiddens, 1, bias=False)
 
-    def forward(self, X, valid_lens):
+    def forward(self, X, mask=None):
         check_sequences(self.query.in_features, X=X)
         scores = self.query(X).transpose(1, 2)  # (batch, 1, steps)
-        mask = padding_mask(valid_lens, X.shape[1])[:, 0]  # (batch, 1, steps)
         weights = masked_softmax(scores, mask)
         self.weights = weights[:, 0].detach()  # (batch, steps), of the last pass
         return (weights @ X)[:, 0]  # (batch, num_hiddens)
@@ -63,7 +62,8 @@ class Classifier(nn.Module):
 
     def forward(self, tokens, valid_lens):
         X = self.encoder(tokens, valid_lens)  # (batch, steps, num_hiddens)
-        pooled = self.pooling(X, valid_lens)  # (batch, num_hiddens)
+        mask = padding_mask(valid_lens, X.shape[1])[:, 0]  # (batch, 1, steps)
+        pooled = self.pooling(X, mask)  # (batch, num_hiddens)
         return self.output(self.dropout(pooled))
 
 

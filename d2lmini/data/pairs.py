@@ -35,6 +35,16 @@ def read_pairs(
     return [(english, french) for _, _, english, french in islice(rows, num_examples)]
 
 
+def with_a_gap(sentence: str) -> set[str]:
+    """The sentence with a gap between two words, or in the place of one; for all such gaps."""
+    words = sentence.split()
+    return {
+        " ".join([*words[:i], "*", *words[j:]])
+        for i in range(len(words) + 1)
+        for j in (i, i + 1)
+    }
+
+
 def within_one_word(sentences: list[str], training: list[str]) -> int:
     """How many sentences are in training but for one word that is inserted, left out or replaced.
 
@@ -42,15 +52,6 @@ def within_one_word(sentences: list[str], training: list[str]) -> int:
         sentences, training: strings, tokens separated by spaces.
     Source: chapter 8.
     """
-
-    def with_a_gap(sentence):
-        words = sentence.split()
-        return {
-            " ".join([*words[:i], "*", *words[j:]])
-            for i in range(len(words) + 1)
-            for j in (i, i + 1)  # a gap between two words, and in the place of one
-        }
-
     known = set().union(*map(with_a_gap, training))
     return sum(not known.isdisjoint(with_a_gap(sentence)) for sentence in sentences)
 

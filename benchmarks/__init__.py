@@ -1,0 +1,1 @@
+"""Measurements: what the book quotes (record), what the project promises (run)."""

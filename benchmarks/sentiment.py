@@ -1,0 +1,326 @@
+"""Runs of chapter 10: the book's own reviews, and SST-2 with the models that it is told of."""
+
+import zlib
+
+import torch
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline, make_union
+from torch import nn
+from torch.nn import functional as F
+
+from d2lmini import (
+    EncoderStack,
+    PositionalEncoding,
+    TransformerEncoder,
+    Vocab,
+    encode,
+    evaluate,
+    masked_softmax,
+    normalise,
+    padding_mask,
+    train,
+    try_gpu,
+)
+from d2lmini.classification import (
+    AttentionPooling,
+    Classifier,
+    accuracy,
+    classification_loss,
+)
+from d2lmini.data import label_batches, read_labelled
+from d2lmini.data.buckets import buckets
+from d2lmini.data.labelled import cut_texts
+
+SPLITS = "train", "val", "test"
+NUM_STEPS = 60  # the longest sentence of SST-2 has 53 tokens
+
+OWN = ["bag of words", "GRU", "Transformer", "TF-IDF, logistic regression"]
+SLIPS = [  # of the source, one at a time
+    "mask on the queries",
+    "mask of the unsorted batch",
+    "padding in the pooling",
+    "output matrix never trained",
+    "dropout while testing",
+]
+EXPERIMENTS = {
+    "reviews-mini": [{"name": "reviews-mini", "model": model} for model in OWN],
+    "sst2": [
+        {"name": "sst2", "model": model}
+        for model in [*OWN, "TF-IDF with letters", "Transformer with letters"]
+    ]
+    + [{"name": "sst2", "model": "source", "slips": SLIPS}]
+    + [
+        {"name": "sst2", "model": "source", "pooling": pooling, "positions": positions}
+        for pooling in ("softmax", "mean", "both")
+        for positions in (False, True)
+    ]
+    + [{"name": "sst2", "model": "source", "slips": [slip]} for slip in SLIPS],
+}
+
+
+class WordsAlone(nn.Module):
+    """Each position knows its own word, and no other."""
+
+    def __init__(self, vocab_size, num_hiddens):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, num_hiddens)
+        nn.init.normal_(self.embedding.weight, std=0.1)
+
+    def forward(self, tokens, valid_lens):
+        return self.embedding(tokens)
+
+
+class OneAfterTheOther(nn.Module):
+    """A GRU: each position knows its own word and those before it."""
+
+    def __init__(self, vocab_size, num_hiddens):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, num_hiddens)
+        nn.init.normal_(self.embedding.weight, std=0.1)
+        self.gru = nn.GRU(num_hiddens, num_hiddens, batch_first=True)
+
+    def forward(self, tokens, valid_lens):
+        return self.gru(self.embedding(tokens))[0]
+
+
+class LetterReader(nn.Module):
+    """The parts of chapter 10, for words that are known by their letters too.
+
+    A word's vector is its own plus that of each run of 3 to 5 letters in it, so that an unknown
+    word is not unlike the known ones that it is spelt like (Bojanowski et al. 2017). In training
+    every word is hidden with probability one half, from attention and from the pooling.
+
+    Args:
+        words: all words that may occur, by id. Of a word of no training text only letters count.
+        is_known: (words,), whether a training text holds it.
+    """
+
+    num_runs = 20_000  # rows of the table; runs share them by their checksum
+
+    def __init__(self, words, is_known, num_hiddens, ffn_num_hiddens, num_heads, dropout):
+        super().__init__()
+        self.words = nn.Embedding(len(words), num_hiddens)
+        self.runs = nn.EmbeddingBag(self.num_runs, num_hiddens, mode="sum", padding_idx=0)
+        for table in (self.words, self.runs):
+            nn.init.normal_(table.weight, std=0.1)
+        with torch.no_grad():
+            self.runs.weight[0] = 0
+        self.register_buffer("is_known", is_known.float())
+        self.register_buffer("runs_of", runs_of_letters(words, self.num_runs))
+        self.positions = PositionalEncoding(num_hiddens, dropout)
+        self.stack = EncoderStack(num_hiddens, ffn_num_hiddens, num_heads, 1, dropout)
+        self.pooling = AttentionPooling(num_hiddens)
+        self.dropout = nn.Dropout(dropout)
+        self.output = nn.Linear(num_hiddens, 2)
+
+    def embed(self, tokens):
+        different, places = tokens.unique(return_inverse=True)
+        own = self.words(different) * self.is_known[different, None]
+        runs = self.runs_of[different]  # (words, runs)
+        spelt = self.runs(runs) / (runs > 0).sum(dim=1, keepdim=True).clamp(min=1).sqrt()
+        return (own + spelt)[places]  # (batch, steps, num_hiddens)
+
+    def forward(self, tokens, valid_lens):
+        mask = padding_mask(valid_lens, tokens.shape[1])  # (batch, 1, 1, steps)
+        if self.training:
+            mask = mask & (
+                torch.rand(mask.shape, device=mask.device) < getattr(self, "keep", 0.5)
+            )
+        X = self.stack(self.positions(self.embed(tokens)), mask)
+        return self.output(self.dropout(self.pooling(X, mask[:, 0])))
+
+
+def runs_of_letters(words, num_runs):
+    """Rows of the table of runs for each word, (words, longest), 0 where there is none."""
+    rows = []
+    for word in words:
+        spelt = f"<{word}>"
+        runs = [spelt[i : i + n] for n in (3, 4, 5) for i in range(len(spelt) - n + 1)]
+        rows.append(
+            torch.tensor([1 + zlib.crc32(r.encode()) % (num_runs - 1) for r in runs])
+        )
+    return nn.utils.rnn.pad_sequence(rows, batch_first=True)
+
+
+class Source(nn.Module):
+    """The classifier of the book's source: one attention, weights from its sum over features.
+
+    The text's mean, weighted by the softmax of what attention returns summed over the features,
+    or not weighted, or the sum of both, goes to one output. The slips are those of the printed
+    program; without them it is what was meant.
+    """
+
+    def __init__(self, vocab_size, pooling, positions, slips):
+        super().__init__()
+        self.pooling, self.slips = pooling, slips
+        self.embedding = nn.Embedding(vocab_size, 256)
+        nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
+        self.positions = PositionalEncoding(256, 0.5) if positions else None
+        self.dropout = nn.Dropout(0.5)
+        self.project = nn.Linear(256, 3 * 8)  # two heads of 4: queries, keys, values
+        self.W_o = nn.Linear(8, 256)
+        self.output = nn.Linear(256, 1)
+
+    def forward(self, tokens, valid_lens):
+        real = padding_mask(valid_lens, tokens.shape[1])[:, 0, 0]  # (batch, steps)
+        X = self.embedding(tokens)
+        X = self.dropout(X if self.positions is None else self.positions(X))
+        heads = self.project(X).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4)
+        Q, K, V = heads  # (batch, 2, steps, 4)
+        scores = Q @ K.mT / 2
+        if "mask on the queries" in self.slips:
+            weights = scores.masked_fill(~real[:, None, :, None], -1e9).softmax(dim=-1)
+        else:
+            weights = masked_softmax(scores, real[:, None, None])
+        Z = (weights @ V).transpose(1, 2).flatten(2)  # (batch, steps, 8)
+        if "output matrix never trained" in self.slips:
+            self.W_o.reset_parameters()
+            Z = F.linear(Z, self.W_o.weight.detach(), self.W_o.bias.detach())
+        else:
+            Z = self.W_o(Z)
+        sums = Z.sum(dim=-1)  # (batch, steps)
+        everywhere = torch.ones_like(real)
+        mask = everywhere if "padding in the pooling" in self.slips else real
+        pooled = 0
+        if self.pooling in ("softmax", "both"):
+            pooled = (masked_softmax(sums, mask)[:, None] @ X)[:, 0]
+        if self.pooling in ("mean", "both"):
+            pooled = pooled + (X * real[..., None]).sum(1) / valid_lens[:, None]
+        logit = self.output(pooled)  # (batch, 1)
+        return torch.cat([torch.zeros_like(logit), logit], dim=1)  # as two classes
+
+
+def sorted_batch(batch):
+    """Longest text first, as the source does it; its lengths stay where they were."""
+    tokens, valid_lens, labels = batch
+    order = valid_lens.argsort(descending=True)
+    return tokens[order], valid_lens, labels[order]
+
+
+def in_order(texts, vocab, slips):
+    """Batches of 256 in the order of the file."""
+    arrays = encode([normalise(text) for text, _ in texts], vocab, NUM_STEPS)
+    labels = torch.tensor([label for _, label in texts])
+    rows = zip(*(array.split(256) for array in [*arrays, labels]), strict=True)
+    found = [tuple(cut_texts(batch)) for batch in rows]
+    return (
+        [sorted_batch(b) for b in found] if "mask of the unsorted batch" in slips else found
+    )
+
+
+def run_source(texts, pooling="softmax", positions=False, slips=()):
+    """30 epochs with Adam's own rate; the weights of the best epoch on the validation texts."""
+    vocab = Vocab([normalise(text) for text, _ in texts["train"]])
+    net, device = Source(len(vocab), pooling, positions, slips), try_gpu()
+    data = {split: in_order(texts[split], vocab, slips) for split in SPLITS}
+
+    def measure(split, metric=accuracy):
+        if "dropout while testing" not in slips:
+            return evaluate(net, data[split], metric, device)
+        rows = [metric(net.train(), [a.to(device) for a in b]) for b in data[split]]
+        return sum(float(mean) * count for mean, count in rows) / len(texts[split])
+
+    curve, best, losses = [], (0.0, None), []
+    optimizer = torch.optim.Adam(net.to(device).parameters())
+    for _ in range(30):
+        net.train()
+        for batch in data["train"]:
+            loss, _ = classification_loss(net, [array.to(device) for array in batch])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        with torch.no_grad():
+            curve.append(round(measure("val"), 4))
+            losses.append(round(measure("train"), 4))
+        if curve[-1] > best[0]:
+            best = curve[-1], {n: t.clone() for n, t in net.state_dict().items()}
+    net.load_state_dict(best[1])
+    with torch.no_grad():
+        test = {"accuracy": measure("test"), "loss": measure("test", classification_loss)}
+    return test | {"val_curve": curve, "train_curve": losses}
+
+
+def run_tfidf(texts, letters):
+    """Counts of words, or of words, pairs of words and runs of letters; C by validation texts."""
+    words = TfidfVectorizer(token_pattern=r"\S+")
+    if letters:
+        pairs = TfidfVectorizer(token_pattern=r"\S+", ngram_range=(1, 2), sublinear_tf=True)
+        runs = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
+        words = make_union(pairs, runs)
+    columns = {split: tuple(zip(*texts[split], strict=True)) for split in SPLITS}
+    fitted = [
+        make_pipeline(words, LogisticRegression(C=C, max_iter=2000)).fit(*columns["train"])
+        for C in (1, 4, 16)
+    ]
+    best = max(fitted, key=lambda model: model.score(*columns["val"]))
+    predictions = best.predict(columns["test"][0]).tolist()
+    return {
+        "accuracy": best.score(*columns["test"]),
+        "val_accuracy": best.score(*columns["val"]),
+        "train_accuracy": best.score(*columns["train"]),
+        "predictions": "".join(map(str, predictions)),
+    }
+
+
+def make(model, texts):
+    """A classifier, its vocabulary, and what it is trained with."""
+    sentences = {split: [normalise(text) for text, _ in texts[split]] for split in SPLITS}
+    if model == "Transformer with letters":
+        vocab = Vocab([s for split in SPLITS for s in sentences[split]])
+        seen = set(" ".join(sentences["train"]).split()) | {*vocab.reserved}
+        known = torch.tensor([word in seen for word in vocab.idx_to_token])
+        net = LetterReader(vocab.idx_to_token, known, 64, 128, 4, 0.3)
+        return (
+            net,
+            vocab,
+            classification_loss,
+            {"lr": 1e-3, "num_epochs": 12, "warmup_steps": 200},
+        )
+    is_own = len(texts["train"]) < 5000  # the settings of chapter 10
+    vocab = Vocab(sentences["train"], min_freq=2)
+    width, dropout = (32, 0.1) if is_own else (64, 0.5)
+    encoders = {
+        "bag of words": lambda: WordsAlone(len(vocab), width),
+        "GRU": lambda: OneAfterTheOther(len(vocab), width),
+        "Transformer": lambda: TransformerEncoder(
+            len(vocab), width, 2 * width, 4, 2, dropout
+        ),
+    }
+    settings = {"lr": 0.005, "num_epochs": 60, "warmup_steps": 200}
+    if not is_own:
+        settings |= {"lr": 0.002, "num_epochs": 20, "keep_best": True}
+    net = Classifier(encoders[model](), width, 2, dropout)
+    return net, vocab, classification_loss, settings
+
+
+def run(seed, name, model, **source):
+    """Train once and test once; what came out, as a dict for the ledger."""
+    texts = {split: read_labelled(name, split) for split in SPLITS}
+    torch.manual_seed(seed)
+    if model == "source":
+        return run_source(texts, **source)
+    if model.startswith("TF-IDF"):
+        return run_tfidf(texts, letters=model.endswith("letters"))
+    net, vocab, loss, settings = make(model, texts)
+    device = try_gpu()
+    arrays = encode([normalise(text) for text, _ in texts["train"]], vocab, NUM_STEPS)
+    labels = torch.tensor([label for _, label in texts["train"]])
+    batches = buckets([*arrays, labels], arrays[1], 64, cut_texts)
+    val = label_batches(texts["val"], vocab, 256, NUM_STEPS)
+    history = train(
+        net, batches, loss, device=device, val_batches=val, unit="texts", **settings
+
+    )  # fmt: skip
+    test = encode([normalise(text) for text, _ in texts["test"]], vocab, NUM_STEPS)
+    with torch.no_grad():
+        logits = net.eval()(*(array.to(device) for array in test))
+    predictions = logits.argmax(dim=-1).tolist()
+    right = [p == label for p, (_, label) in zip(predictions, texts["test"], strict=True)]
+    return {
+        "accuracy": sum(right) / len(right),
+        "val_accuracy": evaluate(net, val, accuracy, device),
+        "train_accuracy": evaluate(net, batches, accuracy, device),
+        "val_losses": [round(loss, 4) for loss in history.val_loss],
+        "predictions": "".join(map(str, predictions)),
+    }

@@ -1,0 +1,171 @@
+"""fra-eng-full: the translator of chapter 8 on all of fra-eng, with subwords."""
+
+import random
+import time
+from collections import defaultdict
+
+import sacrebleu
+import torch
+
+from benchmarks.common import RESULTS
+from d2lmini import (
+    EncoderDecoder,
+    TransformerDecoder,
+    TransformerEncoder,
+    Vocab,
+    beam_search_batch,
+    encode,
+    generate,
+    normalise,
+    read_pairs,
+    seq2seq_loss,
+    try_gpu,
+)
+from d2lmini.data import cut_padding
+from d2lmini.data.buckets import buckets
+from d2lmini.data.pairs import with_a_gap
+from d2lmini.data.subwords import Subwords, join
+from d2lmini.training import train_epoch
+
+HELD_OUT = 1000  # English sentences in each of test and val
+NUM_STEPS = 40  # one sentence in a thousand has more pieces
+EXPERIMENTS = {
+    "fra-eng-full": [
+        {
+            "name": "fra-eng",
+            "num_merges": 3880,
+            "num_hiddens": 128,
+            "ffn_num_hiddens": 512,
+            "num_heads": 4,
+            "num_layers": 2,
+            "dropout": 0.1,
+            "label_smoothing": 0.1,
+            "batch_size": 128,
+            "lr": 0.003,
+            "warmup_steps": 800,
+            "num_epochs": 12,
+        }
+    ]
+}
+
+
+def split_pairs(name):
+    """Split -> English sentence -> its French ones; drawn by English sentence.
+
+    A sentence of val or train that is one of test, or of val, but for one word is left out.
+    """
+    by_english = defaultdict(dict)  # a dict keeps the order, and has no doubles
+    for english, french in read_pairs(name):
+        by_english[normalise(english)][normalise(french)] = None
+    english = [*by_english]
+    random.Random(0).shuffle(english)
+    parts = {
+        "test": english[:HELD_OUT],
+        "val": english[HELD_OUT : 2 * HELD_OUT],
+        "train": english[2 * HELD_OUT :],
+    }
+    taken, splits = set(), {}
+    for split, sentences in parts.items():
+        kept = [s for s in sentences if taken.isdisjoint(with_a_gap(s))]
+        splits[split] = {s: [*by_english[s]] for s in kept}
+        taken |= set().union(*map(with_a_gap, kept))
+    return splits
+
+
+class Translator:
+    """A net with one table of pieces for both languages, at both ends of the decoder too."""
+
+    def __init__(self, pairs, num_merges, *sizes):
+        sentences = [sentence for pair in pairs for sentence in pair]
+        self.subwords = Subwords(sentences, num_merges)
+        self.vocab = Vocab([self.subwords.split(s) for s in sentences], min_freq=2)
+        encoder = TransformerEncoder(len(self.vocab), *sizes)
+        decoder = TransformerDecoder(len(self.vocab), *sizes)
+        self.net = EncoderDecoder(encoder, decoder).to(try_gpu())
+        table = encoder.embedding.embedding.weight
+        decoder.embedding.embedding.weight = decoder.output.weight = table
+
+    def encode(self, sentences):
+        return encode([self.subwords.split(s) for s in sentences], self.vocab, NUM_STEPS)
+
+    @torch.no_grad()
+    def translate(self, sentences, beam_size=1):
+        """The translations of normalised sentences, in their order."""
+        self.net.eval()
+        src, lens = self.encode(sentences)
+        found, vocab, device = [""] * len(sentences), self.vocab, try_gpu()
+        for rows in lens.argsort().split(100):
+            longest = lens[rows].max()
+            batch = src[rows, :longest].to(device), lens[rows].to(device)
+            search = self.net, *batch, vocab.bos, vocab.eos, NUM_STEPS
+            if beam_size == 1:
+                best = generate(*search)
+            else:
+                best = [beams[0] for beams in beam_search_batch(*search, beam_size)]
+            for row, (tokens, _) in zip(rows.tolist(), best, strict=True):
+                pieces = vocab.to_tokens([t for t in tokens[1:] if t != vocab.eos])
+                found[row] = join(" ".join(pieces))
+        return found
+
+
+def scores(predictions, references):
+    """BLEU with all references of a sentence, with the first alone, chrF, and their signatures."""
+    most = max(map(len, references))
+    every = [[r[i] if i < len(r) else None for r in references] for i in range(most)]
+    metric, chrf = sacrebleu.BLEU(tokenize="none", force=True), sacrebleu.CHRF()
+    found = {
+        "bleu": metric.corpus_score(predictions, every).score,
+        "chrf": chrf.corpus_score(predictions, every).score,
+        "signature": str(metric.get_signature()),
+    }
+    first = [[r[0] for r in references]]
+    return found | {"bleu_first": metric.corpus_score(predictions, first).score}
+
+
+def run(seed, name, num_merges, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout,
+        label_smoothing, batch_size, lr, warmup_steps, num_epochs):  # fmt: skip
+    """Train once, test once; what came out, and the weights in results/name-seed.pt."""
+    splits, start = split_pairs(name), time.perf_counter()
+    pairs = [(e, f) for e, french in splits["train"].items() for f in french]
+    torch.manual_seed(seed)
+    sizes = num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout
+    translator = Translator(pairs, num_merges, *sizes)
+    net, bos, device = translator.net, translator.vocab.bos, try_gpu()
+    arrays = [
+        *translator.encode([e for e, _ in pairs]),
+        *translator.encode([f for _, f in pairs]),
+    ]
+    data = buckets(arrays, arrays[1] + arrays[3], batch_size, cut_padding)
+    steps = num_epochs * len(data)
+    optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / warmup_steps, 1 - step / steps)
+    )
+
+    def loss(net, batch):
+        return seq2seq_loss(net, batch, bos, label_smoothing)
+
+    curve, val = [], splits["val"]
+    for epoch in range(1, num_epochs + 1):
+        nats, per_sec = train_epoch(net.train(), data, loss, optimizer, schedule, device)
+        bleu = scores(translator.translate([*val]), [*val.values()])["bleu"]
+        curve.append({"loss": round(nats, 4), "val_bleu": round(bleu, 2)})
+        print(f"epoch {epoch}: {curve[-1]}, {per_sec:.0f} tokens/s", flush=True)
+    seconds = time.perf_counter() - start
+    test = splits["test"]
+    found = {
+        "parameters": sum(p.numel() for p in net.parameters()),
+        "train_pairs": len(pairs),
+        "train_sentences": len(splits["train"]),
+        "val_sentences": len(val),
+        "seconds": seconds,
+        "curve": curve,
+    }
+    for beam_size in (1, 4):
+        translations = translator.translate([*test], beam_size)
+        key = "greedy" if beam_size == 1 else "beam"
+        found[key] = scores(translations, [*test.values()])
+        found[f"{key}_translations"] = translations
+    state = {"ranks": translator.subwords.ranks, "tokens": translator.vocab.idx_to_token}
+    torch.save(state | {"net": net.state_dict()}, RESULTS / f"fra-eng-full-{seed}.pt")
+    return found

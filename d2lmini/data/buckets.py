@@ -1,0 +1,55 @@
+"""Batches of texts of nearly equal length, which need little padding."""
+
+from collections.abc import Callable
+
+import torch
+from torch.utils.data import DataLoader, Sampler, TensorDataset
+
+from d2lmini.arguments import check_integers
+from d2lmini.data.arguments import check_arrays
+
+
+class LengthSampler(Sampler):
+    """Rows of a batch, in a new order at each pass: neighbours in length, from a random pool.
+
+    Args:
+        lengths: (rows,), the length of each.
+        pool: so many batches are drawn at random and sorted by length among themselves.
+    """
+
+    def __init__(self, lengths: torch.Tensor, batch_size: int, pool: int = 50):
+        self.lengths, self.batch_size, self.pool = lengths, batch_size, pool
+
+    def __iter__(self):
+        order = torch.randperm(len(self.lengths))
+        rows = [
+            batch
+            for pool in order.split(self.pool * self.batch_size)
+            for batch in pool[self.lengths[pool].argsort()].split(self.batch_size)
+        ]
+        for i in torch.randperm(len(rows)).tolist():
+            yield rows[i].tolist()
+
+    def __len__(self):
+        pools, rest = divmod(len(self.lengths), self.pool * self.batch_size)
+        return pools * self.pool + -(-rest // self.batch_size)
+
+
+def buckets(
+    arrays: list[torch.Tensor],
+    lengths: torch.Tensor,
+    batch_size: int,
+    collate: Callable | None = None,
+) -> DataLoader:
+    """As batches, but the rows of a batch have nearly the same length.
+
+    Args:
+        lengths: (rows,), by which rows are put together.
+    Raises:
+        TypeError, ValueError: see data.arguments.check_arrays.
+    """
+    check_arrays(arrays, batch_size, collate)
+    check_integers("lengths", lengths, len(arrays[0]))
+    sampler = LengthSampler(lengths, batch_size)
+    dataset = TensorDataset(*arrays)
+    return DataLoader(dataset, sampler=sampler, batch_size=None, collate_fn=collate)

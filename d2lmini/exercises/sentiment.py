@@ -1,0 +1,310 @@
+"""Exercises of chapter 10."""
+
+import torch
+
+from d2lmini.checking.exercise import Exercise
+from d2lmini.checking.subjects import Reader
+from d2lmini.masks import masked_softmax
+
+
+def pooled_by_hand():
+    """Three positions, of which two are real.
+
+    X = (6, 0), (0, 6), (6, 6); scores 0, ln 2, ln 3; valid_lens = 2.
+    """
+    return [2.0, 4.0]  # weights 1/3 and 2/3
+
+
+def masked_mean(X, valid_lens):
+    """The mean over the real positions, (batch, num_hiddens)."""
+    real = torch.arange(X.shape[1]) < valid_lens[:, None]  # (batch, steps)
+    return (X * real[..., None]).sum(dim=1) / valid_lens[:, None]
+
+
+def _masked_sum(X, valid_lens):
+    return masked_mean(X, valid_lens) * valid_lens[:, None]
+
+
+def _first(X, valid_lens):
+    return X[:, 0]
+
+
+def _largest(X, valid_lens):
+    real = torch.arange(X.shape[1]) < valid_lens[:, None]
+    return X.masked_fill(~real[..., None], float("-inf")).amax(dim=1)
+
+
+def _texts_case(dice):
+    batch, steps, width = dice.sizes(3)
+    return dice.normal(batch, steps, width), dice.lengths(batch, steps)
+
+
+def _texts(batch, steps, width, lens):
+    generator = torch.Generator().manual_seed(batch)
+    return torch.randn(batch, steps, width, generator=generator), torch.tensor(lens)
+
+
+def stop(accuracies, patience, least=1e-12, start=1):
+    """The epoch after which training ends: the patience-th in a row without a new best."""
+    best, waited = float("-inf"), 0
+    for epoch, accuracy in enumerate(accuracies, start):
+        waited = 0 if accuracy >= best + least else waited + 1
+        best = max(best, accuracy)
+        if waited == patience:
+            return epoch
+    return 0
+
+
+def _never_reset(accuracies, patience):
+    """Counts all epochs without a new best, in a row or not."""
+    best, waited = float("-inf"), 0
+    for epoch, accuracy in enumerate(accuracies, 1):
+        waited += accuracy <= best
+        best = max(best, accuracy)
+        if waited == patience:
+            return epoch
+    return 0
+
+
+def _than_the_one_before(accuracies, patience):
+    """Compares with the last epoch, not with the best."""
+    before, waited = float("-inf"), 0
+    for epoch, accuracy in enumerate(accuracies, 1):
+        waited = 0 if accuracy > before else waited + 1
+        before = accuracy
+        if waited == patience:
+            return epoch
+    return 0
+
+
+def _curve_case(dice):
+    curve = [dice.number(50, 60) / 100 for _ in range(dice.number(6, 14))]
+    return curve, dice.number(1, 4)
+
+
+def two_logits(weight, bias):
+    """A layer with two outputs, from one with one output: the first is always 0."""
+    return torch.stack([0 * weight, weight]), torch.stack([0 * bias, bias])
+
+
+def probability_of_praise(layer, weight, bias):
+    """The probability of the second class that softmax makes of the two outputs:"""
+    W, b = layer
+    X = torch.linspace(-1, 1, 5 * len(weight)).view(5, -1)
+    return torch.softmax(X @ W.T + b, dim=-1)[:, 1]
+
+
+def _layer_case(dice):
+    return dice.normal(dice.number(2, 6)), dice.normal(1)[0]
+
+
+def mask_of_the_sorted(scores, valid_lens):
+    """Pooling weights; the mask belongs to the batch as it would be after sorting."""
+    return _pool(scores, valid_lens.sort(descending=True).values)
+
+
+def _pool(scores, valid_lens):
+    return masked_softmax(scores, torch.arange(scores.shape[1]) < valid_lens[:, None])
+
+
+def _scores_case(dice):
+    batch, steps = dice.sizes(2, low=3)
+    return dice.normal(batch, steps), dice.lengths(batch, steps)
+
+
+def faults(net):
+    """Whether net reads the padding, and whether it reads its neighbours."""
+    tokens = torch.tensor([[1, 2, 3, 4]])
+    alone = torch.tensor([2])
+    other = torch.tensor([[1, 2, 5, 6]])
+    reads_padding = bool((net(tokens, alone) != net(other, alone)).any())
+    # The row that is looked at has no padding, and stands after a shorter one.
+    pair = torch.cat([tokens, tokens])
+    whole = net(tokens, torch.tensor([4]))[0]
+    reads_neighbours = bool(net(pair, torch.tensor([1, 4]))[1] != whole)
+    return [reads_padding, reads_neighbours]
+
+
+def _in_company(net):
+    """Tries the padding in a batch of two, where another's mask lets it in."""
+    tokens = torch.tensor([[1, 2, 3, 4], [7, 8, 9, 1]])
+    other = torch.tensor([[1, 2, 5, 6], [7, 8, 9, 1]])
+    lens = torch.tensor([2, 4])
+    return [bool(net(tokens, lens)[0] != net(other, lens)[0]), faults(net)[1]]
+
+
+def _reader(padding, neighbours, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return (Reader(padding, neighbours, torch.randn(10, generator=generator)),)
+
+
+def _drawn_reader(dice):
+    return _reader(dice.number(0, 1) > 0, dice.number(0, 1) > 0, dice.number(0, 10**6))
+
+
+EXERCISES = [
+    Exercise(
+        "sentiment-1",
+        pooled_by_hand,
+        [()],
+        {
+            "a pooling that reads the padding": lambda: [4.0, 5.0],
+            "a plain mean of the two real positions": lambda: [3.0, 3.0],
+            "a plain mean of all three positions": lambda: [4.0, 4.0],
+            "weights in proportion to the scores: softmax raises e to each first": (
+                lambda: [0.0, 6.0]
+            ),
+            "the largest of each feature": lambda: [6.0, 6.0],
+            "weights of 1/6 and 1/3: once the padding is gone, they must add up to 1": (
+                lambda: [1.0, 2.0]
+            ),
+            "the weights of the two positions exchanged": lambda: [4.0, 2.0],
+        },
+        (
+            "valid_lens is 2: which score does not count?",
+            "exp(0) = 1 and exp(ln 2) = 2. Divide each by their sum.",
+            "A third of (6, 0) and two thirds of (0, 6).",
+        ),
+    ),
+    Exercise(
+        "sentiment-2",
+        masked_mean,
+        [
+            (torch.tensor([[[2.0], [4.0], [9.0]]]), torch.tensor([2])),
+            _texts(2, 3, 2, [3, 1]), _texts(3, 5, 4, [2, 5, 4])],
+        {
+            "a mean that counts the padding": lambda X, lens: X.mean(dim=1),
+            "a sum over the real positions; divide by how many they are": _masked_sum,
+            "a masked sum that is divided by the number of steps": lambda X, lens: (
+                _masked_sum(X, lens) / X.shape[1]
+            ),
+            "a sum over all positions, divided by the number of real ones": lambda X, lens: (
+                X.sum(dim=1) / lens[:, None]
+            ),
+            "a mean without the last real position": lambda X, lens: (
+                masked_mean(X, (lens - 1).clamp(min=1))
+            ),
+            "a mean with the first padded position": lambda X, lens: (
+                masked_mean(X, (lens + 1).clamp(max=X.shape[1]))
+            ),
+            "the first position alone": _first,
+            "the largest of each feature, not the mean": _largest,
+            "one mean for the whole batch": lambda X, lens: (
+                _masked_sum(X, lens).sum(0, keepdim=True) / lens.sum()
+            ).expand(len(X), -1),
+        },
+        (
+            "Which positions are real? Compare torch.arange(steps) with valid_lens[:, None].",
+            "Multiply X by that, with an axis for the features, and sum over the steps.",
+            "Divide by valid_lens[:, None], not by the number of steps.",
+        ),
+        draw=_texts_case,
+    ),
+    Exercise(
+        "sentiment-3",
+        stop,
+        [
+            ([0.5, 0.6, 0.6, 0.5], 2), ([0.5, 0.4, 0.6, 0.5, 0.4], 2),
+            ([0.5, 0.7, 0.6, 0.65, 0.8], 2),
+            ([0.5, 0.6, 0.7], 1), ([0.5, 0.4, 0.6, 0.5, 0.7, 0.6], 2), ([0.5, 0.4, 0.45, 0.3], 3)],
+        {
+            "a comparison with more than patience: one epoch too many": lambda a, p: (
+                stop(a, p + 1)
+            ),
+            "a tie that counts as a new best": lambda a, p: stop(a, p, least=0),
+            "epochs that are counted from 0": lambda a, p: max(0, stop(a, p, start=0)),
+            "a count that is not set back by a new best": _never_reset,
+            "a comparison with the epoch before, not with the best so far": _than_the_one_before,
+            "a stop that never comes": lambda a, p: 0,
+            "the epoch of the best result, not that of the stop": lambda a, p: (
+                a.index(max(a)) + 1
+            ),
+        },
+        (
+            "Keep two things: the best accuracy so far, and how many epochs ago it was.",
+            "A new best sets the count back to 0; any other epoch adds 1.",
+            "Return the epoch as soon as the count equals patience, and 0 after the loop.",
+        ),
+        draw=_curve_case,
+    ),
+    Exercise(
+        "sentiment-4",
+        two_logits,
+        [
+            (torch.tensor([1.0, 2.0]), torch.tensor(0.5)),
+            (torch.tensor([3.0]), torch.tensor(-1.0)),
+            (torch.tensor([-0.5, 1.0, 2.0]), torch.tensor(0.0))],
+        {
+            "the classes exchanged: the second is praise": lambda w, b: (
+                torch.stack([w, 0 * w]), torch.stack([b, 0 * b])
+            ),
+            "logits -z and z, whose difference is 2 z": lambda w, b: (
+                torch.stack([-w, w]), torch.stack([-b, b])
+            ),
+            "twice the same logit: softmax sees no difference": lambda w, b: (
+                torch.stack([w, w]), torch.stack([b, b])
+            ),
+            "logits 1 - z and z; probabilities add up to 1, logits do not": lambda w, b: (
+                torch.stack([-w, w]), torch.stack([1 - b, b])
+            ),
+            "a layer without its bias": lambda w, b: (
+                torch.stack([0 * w, w]), torch.stack([0 * b, 0 * b])
+            ),
+        },
+        (
+            "Softmax over two logits depends on one thing only. On which?",
+            "On their difference: the second gets 1 / (1 + exp(first - second)).",
+            "sigmoid(z) is 1 / (1 + exp(-z)), so the difference must be z: for example 0 and z.",
+        ),
+        effect=probability_of_praise,
+        draw=_layer_case,
+    ),
+    Exercise(
+        "sentiment-5",
+        mask_of_the_sorted,
+        [
+            (torch.zeros(2, 3), torch.tensor([1, 3])),
+            (torch.arange(12.0).view(3, 4) / 10, torch.tensor([2, 4, 3])),
+            (torch.zeros(4, 5), torch.tensor([1, 2, 3, 5]))],
+        {
+            "a pooling without a mistake": _pool,
+            "lengths that are sorted the other way round": lambda scores, lens: (
+                _pool(scores, lens.sort().values)
+            ),
+            "the mask of the row after": lambda scores, lens: _pool(scores, lens.roll(-1)),
+            "the mask of the row before": lambda scores, lens: _pool(scores, lens.roll(1)),
+            "the batch turned upside down": lambda scores, lens: _pool(scores, lens.flip(0)),
+            "a pooling that reads the padding": lambda scores, lens: scores.softmax(dim=-1),
+            "the longest row's mask for all": lambda scores, lens: (
+                _pool(scores, lens.amax().expand(len(lens)))
+            ),
+        },
+        (
+            "With zeros for scores, each row shows its mask: 1 / n at n positions.",
+            "Try lengths that fall from row to row, then lengths that rise.",
+            "When the lengths fall, all is well. Which lengths does row 0 get otherwise?",
+        ),
+        draw=_scores_case,
+        unseen=True,
+    ),
+    Exercise(
+        "sentiment-6",
+        faults,
+        [_reader(False, False), _reader(True, False), _reader(False, True), _reader(True, True)],
+        {
+            "padding that is tried in a batch of several, where a wrong mask lets it in, too": (
+                _in_company
+            ),
+            "the two answers exchanged": lambda net: faults(net)[::-1],
+            "two faults that come together or not at all": lambda net: [any(faults(net))] * 2,
+            "the belief that a net is sound": lambda net: [False, False],
+            "the belief that a net has every fault": lambda net: [True, True],
+        },
+        (
+            "Change what stands in the padding. Put a text alone into a batch, then with others.",
+            "The experiments can disturb each other: a wrong mask also lets padding in.",
+            "Try the padding with a batch of one text. Try neighbours on a text without padding.",
+        ),
+        draw=_drawn_reader,
+    ),
+]  # fmt: skip
