@@ -127,6 +127,7 @@ def record(name, settings, run, seeds=SEEDS):
     done = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     runs = done["runs"] if done.get("setting") == settings else []
     have = [(r["setting"], r["seed"]) for r in runs]
+    now = commit()  # of the code that is loaded, whatever happens to it during the runs
     for setting in settings:
         for seed in seeds:
             if (setting, seed) in have:
@@ -139,7 +140,7 @@ def record(name, settings, run, seeds=SEEDS):
             entry = {
                 "name": name,
                 "date": datetime.date.today().isoformat(),
-                "commit": commit(),
+                "commit": now,
                 "d2lmini": d2lmini.__version__,
                 "torch": torch.__version__,
                 "python": platform.python_version(),
