@@ -304,9 +304,12 @@ def run(seed, name, model, **source):
         return run_tfidf(texts, letters=model.endswith("letters"))
     net, vocab, loss, settings = make(model, texts)
     device = try_gpu()
-    arrays = encode([normalise(text) for text, _ in texts["train"]], vocab, NUM_STEPS)
-    labels = torch.tensor([label for _, label in texts["train"]])
-    batches = buckets([*arrays, labels], arrays[1], 64, cut_texts)
+    if name == "reviews-mini":  # as in the chapter
+        batches = label_batches(texts["train"], vocab, 64, NUM_STEPS)
+    else:
+        arrays = encode([normalise(text) for text, _ in texts["train"]], vocab, NUM_STEPS)
+        labels = torch.tensor([label for _, label in texts["train"]])
+        batches = buckets([*arrays, labels], arrays[1], 64, cut_texts)
     val = label_batches(texts["val"], vocab, 256, NUM_STEPS)
     history = train(
         net, batches, loss, device=device, val_batches=val, unit="texts", **settings
