@@ -58,7 +58,7 @@ SAYINGS = {
     ),
 }
 CONSTRUCTIONS = [*PLAIN, *NEGATED, *SAYINGS]
-SPLITS = {"test": 300, "val": 200, "train": 1500}
+SPLITS = {"test": 300, "val": 200, "train": 2500}
 
 
 def opinion(rng, verdict, templates):
