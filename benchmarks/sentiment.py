@@ -31,6 +31,7 @@ from d2lmini.classification import (
 from d2lmini.data import label_batches, read_labelled
 from d2lmini.data.buckets import buckets
 from d2lmini.data.labelled import cut_texts
+from d2lmini.training import train_epoch
 
 SPLITS = "train", "val", "test"
 NUM_STEPS = 60  # the longest sentence of SST-2 has 53 tokens
@@ -47,14 +48,23 @@ EXPERIMENTS = {
     "reviews-mini": [{"name": "reviews-mini", "model": model} for model in OWN],
     "sst2": [
         {"name": "sst2", "model": model}
-        for model in [*OWN, "TF-IDF with letters", "Transformer with letters"]
+        for model in [
+            *OWN,
+            "TF-IDF with letters",
+            "Transformer with letters",
+            "five of them",
+        ]
     ]
     + [{"name": "sst2", "model": "source", "slips": SLIPS}]
     + [
         {"name": "sst2", "model": "source", "pooling": pooling, "positions": positions}
-        for pooling in ("softmax", "mean", "both")
-        for positions in (False, True)
-    ]
+        for pooling, positions in [
+            ("softmax", False),
+            ("mean", False),
+            ("both", False),
+            ("softmax", True),
+        ]
+    ]  # fmt: skip
     + [{"name": "sst2", "model": "source", "slips": [slip]} for slip in SLIPS],
 }
 
@@ -124,9 +134,7 @@ class LetterReader(nn.Module):
     def forward(self, tokens, valid_lens):
         mask = padding_mask(valid_lens, tokens.shape[1])  # (batch, 1, 1, steps)
         if self.training:
-            mask = mask & (
-                torch.rand(mask.shape, device=mask.device) < getattr(self, "keep", 0.5)
-            )
+            mask = mask & (torch.rand(mask.shape, device=mask.device) < 0.5)
         X = self.stack(self.positions(self.embed(tokens)), mask)
         return self.output(self.dropout(self.pooling(X, mask[:, 0])))
 
@@ -263,22 +271,44 @@ def run_tfidf(texts, letters):
     }
 
 
+def run_letters(texts, seeds):
+    """One LetterReader for each seed; together they give the mean of their probabilities."""
+    sentences = {split: [normalise(text) for text, _ in texts[split]] for split in SPLITS}
+    vocab = Vocab([s for split in SPLITS for s in sentences[split]])
+    seen = {*vocab.reserved, *" ".join(sentences["train"]).split()}
+    is_known = torch.tensor([word in seen for word in vocab.idx_to_token])
+    arrays = {split: encode(sentences[split], vocab, NUM_STEPS) for split in SPLITS}
+    labels = {split: torch.tensor([label for _, label in texts[split]]) for split in SPLITS}
+    data = buckets([*arrays["train"], labels["train"]], arrays["train"][1], 64, cut_texts)
+    num_epochs, device, votes = 12, try_gpu(), dict.fromkeys(("val", "test"), 0)
+    steps = num_epochs * len(data)
+    for seed in seeds:
+        torch.manual_seed(seed)
+        net = LetterReader(vocab.idx_to_token, is_known, 64, 128, 4, 0.3).to(device)
+        optimizer = torch.optim.AdamW(
+            net.parameters(), lr=1e-3, weight_decay=0.2, fused=True
+        )
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimizer, lambda step: min((step + 1) / 200, 1 - step / steps)
+        )
+        for _ in range(num_epochs):
+            train_epoch(net.train(), data, classification_loss, optimizer, schedule, device)
+        with torch.no_grad():
+            for split in votes:
+                batch = (array.to(device) for array in arrays[split])
+                votes[split] = votes[split] + net.eval()(*batch).softmax(dim=-1).cpu()
+    right = {split: votes[split].argmax(dim=-1) == labels[split] for split in votes}
+    return {
+        "accuracy": right["test"].float().mean().item(),
+        "val_accuracy": right["val"].float().mean().item(),
+        "predictions": "".join(map(str, votes["test"].argmax(dim=-1).tolist())),
+    }
+
+
 def make(model, texts):
     """A classifier, its vocabulary, and what it is trained with."""
-    sentences = {split: [normalise(text) for text, _ in texts[split]] for split in SPLITS}
-    if model == "Transformer with letters":
-        vocab = Vocab([s for split in SPLITS for s in sentences[split]])
-        seen = set(" ".join(sentences["train"]).split()) | {*vocab.reserved}
-        known = torch.tensor([word in seen for word in vocab.idx_to_token])
-        net = LetterReader(vocab.idx_to_token, known, 64, 128, 4, 0.3)
-        return (
-            net,
-            vocab,
-            classification_loss,
-            {"lr": 1e-3, "num_epochs": 12, "warmup_steps": 200},
-        )
     is_own = len(texts["train"]) < 5000  # the settings of chapter 10
-    vocab = Vocab(sentences["train"], min_freq=2)
+    vocab = Vocab([normalise(text) for text, _ in texts["train"]], min_freq=2)
     width, dropout = (32, 0.1) if is_own else (64, 0.5)
     encoders = {
         "bag of words": lambda: WordsAlone(len(vocab), width),
@@ -302,6 +332,10 @@ def run(seed, name, model, **source):
         return run_source(texts, **source)
     if model.startswith("TF-IDF"):
         return run_tfidf(texts, letters=model.endswith("letters"))
+    if model == "Transformer with letters":
+        return run_letters(texts, [seed])
+    if model == "five of them":
+        return run_letters(texts, range(5 * seed, 5 * seed + 5))
     net, vocab, loss, settings = make(model, texts)
     device = try_gpu()
     if name == "reviews-mini":  # as in the chapter
