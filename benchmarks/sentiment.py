@@ -64,7 +64,7 @@ EXPERIMENTS = {
             ("both", False),
             ("softmax", True),
         ]
-    ]  # fmt: skip
+    ]
     + [{"name": "sst2", "model": "source", "slips": [slip]} for slip in SLIPS],
 }
 

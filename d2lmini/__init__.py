@@ -2,7 +2,23 @@
 
 from d2lmini.attention import MultiHeadAttention, scaled_dot_product_attention
 from d2lmini.batched import at_random, beam_search_batch, generate, translate_all
-from d2lmini.data import Vocab, batches, encode, load_data_nmt, normalise, read_pairs
+from d2lmini.classification import (
+    AttentionPooling,
+    Classifier,
+    accuracy,
+    classification_loss,
+    classify,
+)
+from d2lmini.data import (
+    Vocab,
+    batches,
+    encode,
+    label_batches,
+    load_data_nmt,
+    normalise,
+    read_labelled,
+    read_pairs,
+)
 from d2lmini.devices import try_gpu
 from d2lmini.generation import beam_search, greedy_search
 from d2lmini.layers import AddNorm, PositionWiseFFN

@@ -252,6 +252,23 @@ def check_parts(batch) -> None:
         raise ValueError(f"batch must be {parts}, got {len(batch)} parts")
 
 
+def check_texts(batch) -> None:
+    """A batch of labelled texts, one label for each."""
+    if len(batch) != 3:
+        rule = "must be (tokens, valid_lens, labels)"
+        raise ValueError(f"batch {rule}, got {len(batch)} parts")
+    check_integers("labels", batch[2], len(batch[0]))
+
+
+def check_classes(logits, labels) -> None:
+    """Labels in [0, num_classes)."""
+    num_classes = logits.shape[-1]
+    if labels.is_cpu and not all(0 <= label < num_classes for label in labels.tolist()):
+        raise ValueError(
+            f"labels ({labels.tolist()}) must lie in [0, num_classes) = [0, {num_classes})"
+        )
+
+
 def check_vocabs(**vocabs) -> None:
     """Vocabularies: they know the ids of the reserved tokens."""
     for name, vocab in vocabs.items():

@@ -6,9 +6,15 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from d2lmini.arguments import check_count, check_modules, check_sequences, check_sizes
+from d2lmini.arguments import (
+    check_classes,
+    check_modules,
+    check_sequences,
+    check_sizes,
+    check_texts,
+)
 from d2lmini.data import Vocab, encode, normalise
-from d2lmini.data.arguments import check_words
+from d2lmini.data.arguments import check_classified, check_known
 from d2lmini.masks import masked_softmax, padding_mask
 
 
@@ -77,8 +83,11 @@ def classification_loss(net, batch):
         Mean nats per text, and the number of texts.
     Source: chapter 10.
     """
+    check_texts(batch)
     tokens, valid_lens, labels = batch
-    return F.cross_entropy(net(tokens, valid_lens), labels), len(labels)
+    logits = net(tokens, valid_lens)  # (batch, num_classes)
+    check_classes(logits, labels)
+    return F.cross_entropy(logits, labels), len(labels)
 
 
 def accuracy(net, batch):
@@ -89,6 +98,7 @@ def accuracy(net, batch):
         The share, and the number of texts.
     Source: chapter 10.
     """
+    check_texts(batch)
     tokens, valid_lens, labels = batch
     right = net(tokens, valid_lens).argmax(dim=-1) == labels
     return right.float().mean(), len(labels)
@@ -113,18 +123,13 @@ def classify(net, text: str, vocab: Vocab, num_steps: int, device) -> Verdict:
     Args:
         num_steps: longest text, in tokens with <eos>; the rest is cut.
     Raises:
-        ValueError: no word of the text is in the vocabulary.
+        TypeError, ValueError: see data.arguments.check_classified; or no word is known.
     Source: chapter 10.
     """
-    check_modules(net=net)
-    check_words("text", text)
-    check_count("num_steps", num_steps)
-    words = normalise(text).split()
-    if not any(word in vocab.word_to_idx for word in words[: num_steps - 1]):
-        raise ValueError(
-            f"text ({text!r:.60}) must hold at least one word of the vocabulary"
-        )
-    ids, valid_lens = encode([" ".join(words)], vocab, min(num_steps, len(words) + 1))
+    check_classified(net, text, vocab, num_steps, device)
+    words = normalise(text).split()[: num_steps - 1]
+    check_known(words, vocab)
+    ids, valid_lens = encode([" ".join(words)], vocab, len(words) + 1)  # with <eos>
     net.to(device).eval()
     logits = net(ids.to(device), valid_lens.to(device))[0]  # (num_classes,)
     return Verdict(

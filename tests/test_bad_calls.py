@@ -63,7 +63,16 @@ from d2lmini import (
     try_gpu,
     xavier_init,
 )
-from d2lmini.data import cut_padding, data_folder, find_paths
+from d2lmini.classification import (
+    AttentionPooling,
+    Classifier,
+    accuracy,
+    classification_loss,
+    classify,
+)
+from d2lmini.data import cut_padding, data_folder, find_paths, read_labelled
+from d2lmini.data.buckets import buckets
+from d2lmini.data.subwords import Subwords
 from d2lmini.training import train_step, warmup
 from d2lmini.translation import encode_source, ngrams
 
@@ -113,6 +122,14 @@ def score(labels=IDS, lens=LENS, share=0.0):
 
 def fit_pairs(vocab, net=None, **settings):
     return train_seq2seq(net or tiny_net(), pairs(), 0.01, 1, vocab, CPU, **settings)
+
+
+def reader(num_classes=2):
+    return Classifier(NET().encoder, 8, num_classes, 0.1)
+
+
+def classified(text, vocab=VOCAB, num_steps=4, device=CPU):
+    return classify(reader(), text, vocab, num_steps, device)
 
 
 # where, what the message has to name, what is wrong, the call
@@ -296,6 +313,33 @@ BAD = [
     ("load_data_nmt", "num_steps", "negative", lambda: load_data_nmt(2, -5, 9)),
     ("load_data_nmt", "num_examples", "name there", lambda: load_data_nmt(2, 5, "fra-eng")),
     ("load_data_nmt", "min_freq", "float", lambda: load_data_nmt(2, 5, 9, min_freq=1.5)),
+    ("read_labelled", "name", "pairs", lambda: read_labelled("eng-fra-mini")),
+    ("read_labelled", "name", "unknown", lambda: read_labelled("imdb")),
+    ("read_labelled", "split", "dev", lambda: read_labelled(split="dev")),
+    ("read_labelled", "num_examples", "float", lambda: read_labelled(num_examples=0.5)),
+    ("read_pairs", "name", "labelled", lambda: read_pairs("reviews-mini")),
+    ("buckets", "lengths", "too few", lambda: buckets([IDS, LENS], LENS[:1], 2)),
+    ("buckets", "lengths", "floats", lambda: buckets([IDS, LENS], LENS / 2, 2)),
+    ("buckets", "batch_size", "zero", lambda: buckets([IDS, LENS], LENS, 0)),
+    ("Subwords", "sentences", "one string", lambda: Subwords("he is", 5)),
+    ("Subwords", "num_merges", "negative", lambda: Subwords(["he is"], -1)),
+    ("split", "sentence", "a list", lambda: Subwords(["he is"], 5).split(["he"])),
+    # classification
+    ("AttentionPooling", "num_hiddens", "zero", lambda: AttentionPooling(0)),
+    ("AttentionPooling", "X", "2-d", lambda: AttentionPooling(4)(torch.ones(2, 4))),
+    ("AttentionPooling", "mask", "lengths", lambda: AttentionPooling(4)(torch.ones(2, 3, 4), LENS)),
+    ("Classifier", "encoder", "a class", lambda: Classifier(TransformerEncoder, 8, 2, 0.1)),
+    ("Classifier", "num_classes", "zero", lambda: reader(num_classes=0)),
+    ("loss", "batch", "two parts", lambda: classification_loss(reader(), (IDS, LENS))),
+    ("loss", "labels", "floats", lambda: classification_loss(reader(), (IDS, LENS, LENS / 2))),
+    ("loss", "labels", "too large", lambda: classification_loss(reader(), (IDS, LENS, LENS + 2))),
+    ("accuracy", "labels", "too few", lambda: accuracy(reader(), (IDS, LENS, LENS[:1]))),
+    ("classify", "text", "empty", lambda: classified("")),
+    ("classify", "text", "unknown words", lambda: classified("xyzzy plugh")),
+    ("classify", "text", "a list", lambda: classified(["he is"])),
+    ("classify", "num_steps", "zero", lambda: classified("he is", num_steps=0)),
+    ("classify", "vocab", "None", lambda: classified("he is", vocab=None)),
+    ("classify", "device", "unknown", lambda: classified("he is", device="abacus")),
     ("find_paths", "name", "bytes", lambda: find_paths(b"fra-eng")),
     # losses
     ("cross_entropy", "logits", "2-d", lambda: masked_cross_entropy(LOGITS[0], IDS, LENS)),

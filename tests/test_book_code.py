@@ -24,6 +24,7 @@ TEACHING = [
     "training",
     "generation",
     "translation",
+    "classification",
 ]
 
 

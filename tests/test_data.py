@@ -1,8 +1,12 @@
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from d2lmini import Vocab, batches, encode, load_data_nmt, normalise, read_pairs
-from d2lmini.data import within_one_word
+from d2lmini.data import data_folder, label_batches, read_labelled, within_one_word
+from d2lmini.data.buckets import buckets
+from d2lmini.data.subwords import Subwords, join, merge
 
 
 def write(tmp_path, text, encoding="utf-8"):
@@ -148,3 +152,95 @@ def test_the_real_corpus(fra_eng):
     # One spelling of "j'ai": both apostrophes are in the file.
     _, _, tgt_vocab = load_data_nmt(64, 10, 600, "fra-eng")
     assert "j'ai" in tgt_vocab and "j’ai" not in tgt_vocab
+
+
+# Labelled texts
+
+
+def test_labelled_texts(tmp_path):
+    own = tmp_path / "own.tsv"
+    own.write_text("Good.\t1\n\nBad.\t0\tan extra column\n", encoding="utf-8")
+    assert read_labelled(own) == [("Good.", 1), ("Bad.", 0)]
+    assert read_labelled(own, num_examples=1) == [("Good.", 1)]
+    for text, said in [
+        ("Good.\t1\nBad.\n", "line 2: expected text<TAB>label, got 'Bad.'"),
+        ("Good.\tyes\n", r"line 1: label \('yes'\) must be a whole number"),
+        ("Good.\t-1\n", "line 1: label"),
+        ("", "must hold at least one line of text<TAB>label"),
+    ]:
+        own.write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match=said):
+            read_labelled(own)
+
+
+def test_label_batches_are_cut_to_their_longest():
+    texts = [("One two.", 1), ("One.", 0)]
+    vocab = Vocab(["one two ."])
+    ((tokens, valid_lens, labels),) = label_batches(texts, vocab, 2, num_steps=9)
+    assert tokens.shape == (2, 4) and sorted(valid_lens.tolist()) == [3, 4]
+    assert dict(zip(valid_lens.tolist(), labels.tolist(), strict=True)) == {4: 1, 3: 0}
+
+
+def test_sst2_has_its_splits():
+    path = data_folder() / "sst2" / "train.tsv"
+    if not path.exists():
+        pytest.skip(f"sst2 is not at {path.parent}; set D2LMINI_DATA")
+    sizes = [len(read_labelled("sst2", split)) for split in ("train", "val", "test")]
+    assert sizes == [6920, 872, 1821]
+
+
+# Buckets
+
+
+def test_buckets_give_each_row_once_and_little_padding():
+    lengths = torch.randint(1, 60, (1000,))
+    rows = torch.arange(1000)
+    data = buckets([rows, lengths], lengths, 10)
+    first, second = ([b[0] for b in data] for _ in range(2))
+    assert len(first) == len(data) == 100
+    assert sorted(torch.cat(first).tolist()) == list(range(1000))
+    assert not torch.equal(torch.cat(first), torch.cat(second))
+
+    def padding(batches):
+        return sum((lens.max() - lens).sum().item() for _, lens in batches)
+
+    assert padding(data) < padding(batches([rows, lengths], 10)) / 5
+    longest = [lengths[batch].max().item() for batch in first]
+    assert longest != sorted(longest) != longest[::-1]  # not the short ones first
+
+
+@pytest.mark.parametrize(("rows", "size"), [(1, 3), (7, 3), (150, 3), (151, 3), (149, 3)])
+def test_as_many_buckets_as_they_say(rows, size):
+    lengths = torch.ones(rows, dtype=torch.long)
+    data = buckets([lengths], lengths, size)
+    assert len(data) == len(list(data))
+
+
+# Subwords
+
+
+def test_merges_by_hand():
+    """Twice "low", twice "lower": lo, low, then what follows."""
+    subwords = Subwords(["low low lower lower"], num_merges=2)
+    assert [*subwords.ranks] == [("▁l", "o"), ("▁lo", "w")]
+    assert subwords.split("lower low slow") == "▁low e r ▁low ▁s l o w"
+    assert [*Subwords(["low low lower lower"], 99).ranks][-1] == ("▁lowe", "r")
+
+
+def test_frequent_words_stay_whole_and_rare_ones_do_not():
+    sentences = [normalise(english) for english, _ in read_pairs()]
+    subwords = Subwords(sentences, 200)
+    assert subwords.split("she doesn't xylophone .").split()[:2] == ["▁she", "▁doesn't"]
+    assert len(subwords.split("xylophone").split()) > 3
+
+
+@given(st.lists(st.text(alphabet="abcé'", min_size=1, max_size=8), min_size=1, max_size=6))
+def test_pieces_can_be_joined_again(words):
+    sentence = " ".join(words)
+    subwords = Subwords([sentence, "abc abc"], 5)
+    assert join(subwords.split(sentence)) == sentence
+
+
+def test_merging_does_not_overlap():
+    assert merge(list("aaaa"), ("a", "a")) == ["aa", "aa"]
+    assert merge(list("aaa"), ("a", "a")) == ["aa", "a"]

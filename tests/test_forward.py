@@ -9,16 +9,20 @@ import pytest
 import torch
 
 from d2lmini import (
+    Classifier,
     EncoderDecoder,
     TransformerDecoder,
     TransformerEncoder,
+    Vocab,
     beam_search,
+    classify,
     encode,
     figures,
     greedy_search,
     load_data_nmt,
     normalise,
     padding_mask,
+    read_labelled,
     read_pairs,
     shift_right,
     train_seq2seq,
@@ -56,6 +60,13 @@ def page(browser, translator):
         translation="va !",
         cross=torch.zeros(NUM_LAYERS, NUM_HEADS, 3, 3),
     )
+    page = open_page(browser, figure)
+    yield page
+    page.close()
+
+
+def open_page(browser, figure):
+    """A page in which the module lies as `forward`, and the net of a figure as `net`."""
     page = browser.new_page()
     module = (Path(figures.__file__).parent / "forward.js").read_text(encoding="utf-8")
     names = "makeNet, search, lossOf, normalise, maskedSoftmax, attend, layerNorm, sinusoid"
@@ -71,8 +82,7 @@ def page(browser, translator):
         # As Jupyter saves it: with the keys sorted.
         [json.loads(json.dumps(figure.data, sort_keys=True)), bytes_],
     )
-    yield page
-    page.close()
+    return page
 
 
 @pytest.fixture(scope="module")
@@ -241,3 +251,39 @@ def test_sentences_are_normalised_alike(page, sentences):
         assert in_browser(page, "(text) => forward.normalise(text)", text) == normalise(
             text
         )
+
+
+def test_the_classifier_s_verdict_agrees(browser):
+    """Logits, pooling weights and attention of a Classifier, for each review of a split."""
+    texts = read_labelled("reviews-mini", "val")
+    vocab = Vocab([normalise(text) for text, _ in texts])
+    torch.manual_seed(1)
+    net = Classifier(TransformerEncoder(len(vocab), 32, 64, 4, 2, 0.1), 32, 2, 0.1).eval()
+    first = classify(net, texts[0][0], vocab, 30, torch.device("cpu"))
+    figure = figures.explore_verdict(
+        net.state_dict(), vocab.idx_to_token, 4, 2, 30, [texts[0][0]], ["no", "yes"], first
+    )
+    page = open_page(browser, figure)
+    net = net.double()
+    for text, _ in texts:
+        ids, lens = encode([normalise(text)], vocab, 30)
+        with torch.no_grad():
+            logits = net(ids, lens)[0]
+        n = lens.item()
+        got = in_browser(
+            page,
+            """(ids) => {
+                const { memory, attention } = net.encode(ids);
+                const weights = attention.map((heads) => heads.map((h) => h.weights));
+                return { ...net.classify(memory), attention: weights };
+            }""",
+            ids[0, :n].tolist(),
+        )
+        due = {
+            "logits": logits,
+            "weights": net.pooling.weights[0, :n],
+            "attention": net.encoder.attention_weights[:, 0, :, :n, :n],
+        }
+        for name, tensor in due.items():
+            assert (torch.tensor(got[name]) - tensor).abs().max() < 1e-5, name
+    page.close()

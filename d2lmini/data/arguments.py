@@ -88,3 +88,21 @@ def check_translation(net, src_vocab, tgt_vocab, num_steps, device) -> None:
     check_vocabs(src_vocab=src_vocab, tgt_vocab=tgt_vocab)
     check_count("num_steps", num_steps)
     check_device(device)
+
+
+def check_classified(net, text, vocab, num_steps, device) -> None:
+    """What classify is told."""
+    check_modules(net=net)
+    check_words("text", text)
+    check_vocabs(vocab=vocab)
+    check_count("num_steps", num_steps)
+    check_device(device)
+
+
+def check_known(words, vocab) -> None:
+    """At least one of the words is in the vocabulary."""
+    if all(word not in vocab.word_to_idx for word in words):
+        text = " ".join(words)
+        raise ValueError(
+            f"text ({text!r:.60}) must hold at least one word of the vocabulary"
+        )
