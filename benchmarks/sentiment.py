@@ -25,7 +25,7 @@ from d2lmini import (
 from d2lmini.classification import (
     AttentionPooling,
     Classifier,
-    accuracy,
+    classification_accuracy,
     classification_loss,
 )
 from d2lmini.data import label_batches, read_labelled
@@ -223,7 +223,7 @@ def run_source(texts, pooling="softmax", positions=False, slips=()):
     net, device = Source(len(vocab), pooling, positions, slips), try_gpu()
     data = {split: in_order(texts[split], vocab, slips) for split in SPLITS}
 
-    def measure(split, metric=accuracy):
+    def measure(split, metric=classification_accuracy):
         if "dropout while testing" not in slips:
             return evaluate(net, data[split], metric, device)
         rows = [metric(net.train(), [a.to(device) for a in b]) for b in data[split]]
@@ -356,8 +356,8 @@ def run(seed, name, model, **source):
     right = [p == label for p, (_, label) in zip(predictions, texts["test"], strict=True)]
     return {
         "accuracy": sum(right) / len(right),
-        "val_accuracy": evaluate(net, val, accuracy, device),
-        "train_accuracy": evaluate(net, batches, accuracy, device),
+        "val_accuracy": evaluate(net, val, classification_accuracy, device),
+        "train_accuracy": evaluate(net, batches, classification_accuracy, device),
         "val_losses": [round(loss, 4) for loss in history.val_loss],
         "predictions": "".join(map(str, predictions)),
     }

@@ -5,7 +5,7 @@ from d2lmini.batched import at_random, beam_search_batch, generate, translate_al
 from d2lmini.classification import (
     AttentionPooling,
     Classifier,
-    accuracy,
+    classification_accuracy,
     classification_loss,
     classify,
 )

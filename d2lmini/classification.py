@@ -90,7 +90,7 @@ def classification_loss(net, batch):
     return F.cross_entropy(logits, labels), len(labels)
 
 
-def accuracy(net, batch):
+def classification_accuracy(net, batch):
     """The share of texts whose label net scores highest; with evaluate, of a whole data set.
 
     Args: as classification_loss.

@@ -66,7 +66,7 @@ from d2lmini import (
 from d2lmini.classification import (
     AttentionPooling,
     Classifier,
-    accuracy,
+    classification_accuracy,
     classification_loss,
     classify,
 )
@@ -333,7 +333,7 @@ BAD = [
     ("loss", "batch", "two parts", lambda: classification_loss(reader(), (IDS, LENS))),
     ("loss", "labels", "floats", lambda: classification_loss(reader(), (IDS, LENS, LENS / 2))),
     ("loss", "labels", "too large", lambda: classification_loss(reader(), (IDS, LENS, LENS + 2))),
-    ("accuracy", "labels", "too few", lambda: accuracy(reader(), (IDS, LENS, LENS[:1]))),
+    ("accuracy", "labels", "too few", lambda: classification_accuracy(reader(), (IDS, LENS, LENS[:1]))),
     ("classify", "text", "empty", lambda: classified("")),
     ("classify", "text", "unknown words", lambda: classified("xyzzy plugh")),
     ("classify", "text", "a list", lambda: classified(["he is"])),

@@ -12,7 +12,7 @@ from d2lmini import Vocab, evaluate, masked_softmax, normalise, padding_mask
 from d2lmini.classification import (
     AttentionPooling,
     Classifier,
-    accuracy,
+    classification_accuracy,
     classification_loss,
     classify,
 )
@@ -85,7 +85,7 @@ def test_accuracy_of_a_data_set_counts_texts_not_batches(net):
     with torch.no_grad():
         net.output.weight.zero_()
         net.output.bias.copy_(torch.tensor([1.0, 0.0]))  # everything is of class 0
-    assert evaluate(net, batches, accuracy, CPU) == pytest.approx(3 / 5)
+    assert evaluate(net, batches, classification_accuracy, CPU) == pytest.approx(3 / 5)
 
 
 def test_a_verdict_says_what_was_read(net):

@@ -21,6 +21,7 @@ function render({ model, el }) {
   const positive = labels.length - 1; // the class whose probability is followed
 
   const text = textField("Review", first.text, (value) => state.set({ text: value }));
+  text.element.classList.add("long");
   const example = choice("Example",
     { "": "…", ...Object.fromEntries(examples.map((review) => [review, review])) }, "",
     (value) => value && state.set({ text: value, chosen: 0 }));
@@ -125,7 +126,8 @@ function render({ model, el }) {
     const without = tokens.map((_, i) =>
       judge(tokens.filter((_, k) => k !== i)).probabilities[positive]);
     effects.update({ columns: labelled, top: 1,
-      rows: ["weight in the pooling", `${labels[positive]} without it`],
+      rows: ["weight", "without it"],
+      axes: `weight: in the pooling; without it: ${labels[positive]} when the word is left out`,
       value: (i, j) => [weights, without][i][j],
       explain: (i, j) => (i
         ? `probability of ${labels[positive]} if “${labelled[j]}” is left out: ${
