@@ -128,6 +128,10 @@ def reader(num_classes=2):
     return Classifier(NET().encoder, 8, num_classes, 0.1)
 
 
+def rate(batch):
+    return classification_accuracy(reader(), batch)
+
+
 def classified(text, vocab=VOCAB, num_steps=4, device=CPU):
     return classify(reader(), text, vocab, num_steps, device)
 
@@ -333,7 +337,7 @@ BAD = [
     ("loss", "batch", "two parts", lambda: classification_loss(reader(), (IDS, LENS))),
     ("loss", "labels", "floats", lambda: classification_loss(reader(), (IDS, LENS, LENS / 2))),
     ("loss", "labels", "too large", lambda: classification_loss(reader(), (IDS, LENS, LENS + 2))),
-    ("accuracy", "labels", "too few", lambda: classification_accuracy(reader(), (IDS, LENS, LENS[:1]))),
+    ("accuracy", "labels", "too few", lambda: rate((IDS, LENS, LENS[:1]))),
     ("classify", "text", "empty", lambda: classified("")),
     ("classify", "text", "unknown words", lambda: classified("xyzzy plugh")),
     ("classify", "text", "a list", lambda: classified(["he is"])),

@@ -2,12 +2,13 @@
 
 `python tools/make_reviews_mini.py` writes the three splits again, byte for byte.
 
-Which words a review holds tells little: every adjective praises in half of its reviews and
-condemns in the other half. What decides is how it is used: negated ("anything but dull"), on
-which side of a contrast ("although ..., ..."), or in whose mouth ("the critics saw ...").
+Which words a review holds tells next to nothing: an adjective of praise stands in a positive
+review about as often as in a negative one. What decides is how it is used: negated ("anything
+but dull"), on which side of a contrast ("although ..., ..."), or in whose mouth ("the critics
+saw ...").
 
-A review of the test split holds an adjective in a construction in which training never shows
-that adjective (see `is_new`).
+In a review of the test split each adjective that counts is in a construction in which training
+never shows that adjective (see `is_new`).
 """
 
 import random
@@ -84,8 +85,8 @@ def negated(rng, verdict):
 
 def aside(rng, verdict):
     """A clause into which somebody else puts in a word that does not count."""
-    templates = [template for template in PLAIN + NEGATED if "{part} is" in template]
-    text, use = opinion(rng, verdict, templates)
+    templates = rng.choice([PLAIN, NEGATED])
+    text, use = opinion(rng, verdict, [t for t in templates if "{part} is" in t])
     other = rng.choice(ADJECTIVES[GOOD] + ADJECTIVES[BAD])
     part = text.partition("the ")[2].partition(" is")[0]
     return text.replace(f"the {part} is", ASIDE.format(part=part, other=other)), [use]
@@ -116,7 +117,7 @@ def saying(rng, verdict):
     return f"{first} . {second}", [(template, adjective)]
 
 
-FORMS = {plain: 2, negated: 3, aside: 2, contrast: 4, saying: 3}  # of fourteen reviews
+FORMS = {plain: 3, negated: 3, aside: 2, contrast: 4, saying: 2}  # of fourteen reviews
 
 
 def review(rng, verdict):
@@ -142,7 +143,8 @@ def corpus(seed=0):
         while len(chosen) < size:
             verdict = len(chosen) % 2
             text, uses = review(rng, verdict)
-            if text not in taken and any(map(is_new, uses)) == (split == "test"):
+            news = {is_new(use) for use in uses}  # of one kind, or the review is dropped
+            if text not in taken and news == {split == "test"}:
                 taken.add(text)
                 chosen.append((text, verdict))
         rng.shuffle(chosen)

@@ -114,22 +114,28 @@ class Reader(Subject):
 
     Args:
         padding: whether padding counts, half as much as a word.
-        neighbours: whether the lengths are those of the batch, sorted: a text's mask is another's.
+        neighbours: whose lengths count: "" each text its own, "sorted" those of the batch,
+            longest first, "longest" that of the longest text.
         table: the score of each word.
     Shapes:
         tokens: (batch, steps): ids below 10; valid_lens: (batch,); scores: (batch,)
     """
 
-    def __init__(self, padding: bool, neighbours: bool, table: Tensor):
+    def __init__(self, padding: bool, neighbours: str, table: Tensor):
         self._padding, self._neighbours, self._table = padding, neighbours, table
 
     def __repr__(self):
-        faults = ["the padding"] * self._padding + ["its neighbours"] * self._neighbours
+        faults = ["the padding"] * self._padding + ["its neighbours"] * bool(
+            self._neighbours
+        )
         return f"<a classifier that reads {' and '.join(faults) or 'what it should'}>"
 
     def __call__(self, tokens, valid_lens):
-        if self._neighbours:
-            valid_lens = valid_lens.sort(descending=True).values
-        real = torch.arange(tokens.shape[1]) < valid_lens[:, None]  # (batch, steps)
+        lens = {
+            "": valid_lens,
+            "sorted": valid_lens.sort(descending=True).values,
+            "longest": valid_lens.max().expand(len(valid_lens)),
+        }[self._neighbours]
+        real = torch.arange(tokens.shape[1]) < lens[:, None]  # (batch, steps)
         weights = real + 0.5 * (~real if self._padding else 0 * real)
         return (weights * self._table[tokens]).sum(1) / weights.sum(1)

@@ -77,6 +77,17 @@ def _than_the_one_before(accuracies, patience):
     return 0
 
 
+def _ties_do_nothing(accuracies, patience):
+    """A tie neither counts as waiting nor sets the count back."""
+    best, waited = float("-inf"), 0
+    for epoch, accuracy in enumerate(accuracies, 1):
+        waited = 0 if accuracy > best else waited + (accuracy < best)
+        best = max(best, accuracy)
+        if waited == patience:
+            return epoch
+    return 0
+
+
 def _curve_case(dice):
     curve = [dice.number(50, 60) / 100 for _ in range(dice.number(6, 14))]
     return curve, dice.number(1, 4)
@@ -90,7 +101,7 @@ def two_logits(weight, bias):
 def probability_of_praise(layer, weight, bias):
     """The probability of the second class that softmax makes of the two outputs:"""
     W, b = layer
-    X = torch.linspace(-1, 1, 5 * len(weight)).view(5, -1)
+    X = torch.randn(8, len(weight), generator=torch.Generator().manual_seed(4))
     return torch.softmax(X @ W.T + b, dim=-1)[:, 1]
 
 
@@ -112,17 +123,31 @@ def _scores_case(dice):
     return dice.normal(batch, steps), dice.lengths(batch, steps)
 
 
+def _differ(a, b):
+    return not torch.allclose(a, b)
+
+
+def reads_padding(net):
+    """Alone in its batch, so that no other text can let the padding in."""
+    tokens, other = torch.tensor([[1, 2, 3, 4]]), torch.tensor([[1, 2, 5, 6]])
+    return _differ(net(tokens, torch.tensor([2])), net(other, torch.tensor([2])))
+
+
+def reads_neighbours(net):
+    """Alone and in company, with as many steps: beside a longer text and a shorter one."""
+    tokens = torch.tensor([[1, 2, 3, 4], [7, 8, 9, 1]])
+    own = net(tokens[:1], torch.tensor([2]))
+    for other in (1, 4):
+        for order in ([0, 1], [1, 0]):
+            scores = net(tokens[order], torch.tensor([2, other])[order])
+            if _differ(scores[order.index(0)], own[0]):
+                return True
+    return False
+
+
 def faults(net):
     """Whether net reads the padding, and whether it reads its neighbours."""
-    tokens = torch.tensor([[1, 2, 3, 4]])
-    alone = torch.tensor([2])
-    other = torch.tensor([[1, 2, 5, 6]])
-    reads_padding = bool((net(tokens, alone) != net(other, alone)).any())
-    # The row that is looked at has no padding, and stands after a shorter one.
-    pair = torch.cat([tokens, tokens])
-    whole = net(tokens, torch.tensor([4]))[0]
-    reads_neighbours = bool(net(pair, torch.tensor([1, 4]))[1] != whole)
-    return [reads_padding, reads_neighbours]
+    return [reads_padding(net), reads_neighbours(net)]
 
 
 def _in_company(net):
@@ -130,16 +155,41 @@ def _in_company(net):
     tokens = torch.tensor([[1, 2, 3, 4], [7, 8, 9, 1]])
     other = torch.tensor([[1, 2, 5, 6], [7, 8, 9, 1]])
     lens = torch.tensor([2, 4])
-    return [bool(net(tokens, lens)[0] != net(other, lens)[0]), faults(net)[1]]
+    return [_differ(net(tokens, lens)[0], net(other, lens)[0]), reads_neighbours(net)]
+
+
+def _behind_a_shorter_one(net):
+    """Finds lengths that were sorted, and not those of the longest text."""
+    tokens = torch.tensor([[1, 2, 3, 4]])
+    alone, pair = net(tokens, torch.tensor([4]))[0], torch.cat([tokens, tokens])
+    return [reads_padding(net), _differ(net(pair, torch.tensor([1, 4]))[1], alone)]
+
+
+def _padded_for_company(net):
+    """Puts a text beside a longer one, with more steps than it has alone: padding comes too."""
+    tokens = torch.tensor([[1, 2, 3, 4], [7, 8, 9, 1]])
+    alone = net(tokens[:1, :2], torch.tensor([2]))[0]
+    return [reads_padding(net), _differ(net(tokens, torch.tensor([2, 4]))[0], alone)]
+
+
+def _other_words_beside(net):
+    """Changes what the neighbour says, not how long it is."""
+    tokens = torch.tensor([[1, 2, 3, 4], [7, 8, 9, 1]])
+    other = torch.tensor([[1, 2, 3, 4], [5, 6, 2, 3]])
+    lens = torch.tensor([2, 4])
+    return [reads_padding(net), _differ(net(tokens, lens)[0], net(other, lens)[0])]
 
 
 def _reader(padding, neighbours, seed=0):
     generator = torch.Generator().manual_seed(seed)
-    return (Reader(padding, neighbours, torch.randn(10, generator=generator)),)
+    # Fractions of few digits: their sums are exact, in any order.
+    table = torch.randint(-(2**16), 2**16, (10,), generator=generator) / 2**15
+    return (Reader(padding, neighbours, table),)
 
 
 def _drawn_reader(dice):
-    return _reader(dice.number(0, 1) > 0, dice.number(0, 1) > 0, dice.number(0, 10**6))
+    neighbours = ["", "sorted", "longest"][dice.number(0, 2)]
+    return _reader(dice.number(0, 1) > 0, neighbours, dice.number(0, 10**6))
 
 
 EXERCISES = [
@@ -154,7 +204,9 @@ EXERCISES = [
             "weights in proportion to the scores: softmax raises e to each first": (
                 lambda: [0.0, 6.0]
             ),
-            "the largest of each feature": lambda: [6.0, 6.0],
+            "the largest of each feature, or the sum of both": lambda: [6.0, 6.0],
+            "exponentials that were not divided by their sum": lambda: [6.0, 12.0],
+            "a third score of 0, where it has to be minus infinity": lambda: [3.0, 4.5],
             "weights of 1/6 and 1/3: once the padding is gone, they must add up to 1": (
                 lambda: [1.0, 2.0]
             ),
@@ -204,7 +256,8 @@ EXERCISES = [
         "sentiment-3",
         stop,
         [
-            ([0.5, 0.6, 0.6, 0.5], 2), ([0.5, 0.4, 0.6, 0.5, 0.4], 2),
+            ([0.5, 0.6, 0.6, 0.5], 2), ([0.6, 0.5, 0.6, 0.5, 0.4], 3),
+            ([0.5, 0.4, 0.6, 0.5, 0.4], 2),
             ([0.5, 0.7, 0.6, 0.65, 0.8], 2),
             ([0.5, 0.6, 0.7], 1), ([0.5, 0.4, 0.6, 0.5, 0.7, 0.6], 2), ([0.5, 0.4, 0.45, 0.3], 3)],
         {
@@ -212,6 +265,7 @@ EXERCISES = [
                 stop(a, p + 1)
             ),
             "a tie that counts as a new best": lambda a, p: stop(a, p, least=0),
+            "a tie that is not counted: it is no new best, so it is waited for": _ties_do_nothing,
             "epochs that are counted from 0": lambda a, p: max(0, stop(a, p, start=0)),
             "a count that is not set back by a new best": _never_reset,
             "a comparison with the epoch before, not with the best so far": _than_the_one_before,
@@ -231,9 +285,9 @@ EXERCISES = [
         "sentiment-4",
         two_logits,
         [
-            (torch.tensor([1.0, 2.0]), torch.tensor(0.5)),
             (torch.tensor([3.0]), torch.tensor(-1.0)),
-            (torch.tensor([-0.5, 1.0, 2.0]), torch.tensor(0.0))],
+            (torch.tensor([-0.5, 1.0, 2.0]), torch.tensor(0.0)),
+            (torch.tensor([1.0, 2.0]), torch.tensor(0.5))],
         {
             "the classes exchanged: the second is praise": lambda w, b: (
                 torch.stack([w, 0 * w]), torch.stack([b, 0 * b])
@@ -263,9 +317,9 @@ EXERCISES = [
         "sentiment-5",
         mask_of_the_sorted,
         [
-            (torch.zeros(2, 3), torch.tensor([1, 3])),
+            (torch.tensor([[0.0, 1.0, 2.0], [3.0, 1.0, 0.0]]), torch.tensor([1, 3])),
             (torch.arange(12.0).view(3, 4) / 10, torch.tensor([2, 4, 3])),
-            (torch.zeros(4, 5), torch.tensor([1, 2, 3, 5]))],
+            ((torch.arange(20.0) % 7).view(4, 5), torch.tensor([2, 1, 5, 3]))],
         {
             "a pooling without a mistake": _pool,
             "lengths that are sorted the other way round": lambda scores, lens: (
@@ -275,14 +329,17 @@ EXERCISES = [
             "the mask of the row before": lambda scores, lens: _pool(scores, lens.roll(1)),
             "the batch turned upside down": lambda scores, lens: _pool(scores, lens.flip(0)),
             "a pooling that reads the padding": lambda scores, lens: scores.softmax(dim=-1),
+            "the whole batch sorted, scores and all, and never put back": lambda scores, lens: (
+                _pool(scores[lens.argsort(descending=True)], lens.sort(descending=True).values)
+            ),
             "the longest row's mask for all": lambda scores, lens: (
                 _pool(scores, lens.amax().expand(len(lens)))
             ),
         },
         (
-            "With zeros for scores, each row shows its mask: 1 / n at n positions.",
-            "Try lengths that fall from row to row, then lengths that rise.",
-            "When the lengths fall, all is well. Which lengths does row 0 get otherwise?",
+            "Where a weight is 0, the mask was False. Count the others of each row.",
+            "Try lengths that fall from row to row, then others, such as 2, 1, 4, 3.",
+            "When the lengths fall, all is well. Which length does row 0 get otherwise?",
         ),
         draw=_scores_case,
         unseen=True,
@@ -290,11 +347,20 @@ EXERCISES = [
     Exercise(
         "sentiment-6",
         faults,
-        [_reader(False, False), _reader(True, False), _reader(False, True), _reader(True, True)],
+        [
+            _reader(False, ""), _reader(True, ""), _reader(False, "sorted"),
+            _reader(False, "longest"), _reader(True, "sorted"), _reader(True, "longest")],
         {
             "padding that is tried in a batch of several, where a wrong mask lets it in, too": (
                 _in_company
             ),
+            "neighbours that are tried in one order only, a shorter text first": (
+                _behind_a_shorter_one
+            ),
+            "company that brings padding along: alone, the text needs as many steps": (
+                _padded_for_company
+            ),
+            "a neighbour whose words change, not its length": _other_words_beside,
             "the two answers exchanged": lambda net: faults(net)[::-1],
             "two faults that come together or not at all": lambda net: [any(faults(net))] * 2,
             "the belief that a net is sound": lambda net: [False, False],
@@ -302,8 +368,9 @@ EXERCISES = [
         },
         (
             "Change what stands in the padding. Put a text alone into a batch, then with others.",
-            "The experiments can disturb each other: a wrong mask also lets padding in.",
-            "Try the padding with a batch of one text. Try neighbours on a text without padding.",
+            "The experiments can disturb each other: try the padding with a text that is alone, "
+            "and keep the number of steps when company comes.",
+            "Neighbours may be longer or shorter, and stand before or after: try all four.",
         ),
         draw=_drawn_reader,
     ),
