@@ -318,7 +318,7 @@ def make(model, texts):
             len(vocab), width, 2 * width, 4, 2, dropout
         ),
     }
-    settings = {"lr": 0.005, "num_epochs": 30, "warmup_steps": 200}
+    settings = {"lr": 0.005, "num_epochs": 40, "warmup_steps": 200}
     if not is_own:
         settings |= {"lr": 0.002, "num_epochs": 20, "keep_best": True}
     net = Classifier(encoders[model](), width, 2, dropout)

@@ -120,11 +120,13 @@ def saying(rng, verdict):
 FORMS = {plain: 3, negated: 3, aside: 2, contrast: 4, saying: 2}  # of fourteen reviews
 
 
-def review(rng, verdict):
-    """A review of a verdict, and how each of its adjectives is used."""
+def review(rng, verdict, is_for_test):
+    """A review of a verdict whose uses of adjectives are all of training, or all of the test."""
     [form] = rng.choices(list(FORMS), FORMS.values())
-    text, uses = form(rng, verdict)
-    return text + " .", uses
+    while True:
+        text, uses = form(rng, verdict)
+        if {is_new(use) for use in uses} == {is_for_test}:
+            return text + " ."
 
 
 def is_new(use):
@@ -142,9 +144,8 @@ def corpus(seed=0):
         chosen = []
         while len(chosen) < size:
             verdict = len(chosen) % 2
-            text, uses = review(rng, verdict)
-            news = {is_new(use) for use in uses}  # of one kind, or the review is dropped
-            if text not in taken and news == {split == "test"}:
+            text = review(rng, verdict, is_for_test=split == "test")
+            if text not in taken:
                 taken.add(text)
                 chosen.append((text, verdict))
         rng.shuffle(chosen)
