@@ -27,7 +27,8 @@ function render({ model, el }) {
     (value) => value && state.set({ text: value, chosen: 0 }));
   const verdict = make("p");
   const read = make("p", { className: "tokens" });
-  const instead = choice("In its place",
+  const place = make("span");
+  const instead = choice("put",
     { "": "…", ...Object.fromEntries([...known].sort().map((word) => [word, word])) }, "",
     (word) => word && put(word));
   const leaveOut = make("button", { type: "button" }, "Leave it out");
@@ -48,7 +49,7 @@ function render({ model, el }) {
     controls: [text.element, example.element],
     parts: [
       make("div", { className: "wide" }, verdict, read,
-        make("div", { className: "controls" }, instead.element, leaveOut, tryAll), found),
+        make("div", { className: "controls" }, place, instead.element, leaveOut, tryAll), found),
       make("div", { className: "wide" }, effects.element),
       make("div", { className: "group" }, make("p", { className: "caption" }, "self-attention"),
         make("div", { className: "thumbnails", style: `--columns: ${numHeads}` },
@@ -120,6 +121,7 @@ function render({ model, el }) {
       });
       return [button, " "];
     }));
+    place.textContent = `In place of “${words[chosen]}”`;
     leaveOut.disabled = words.length < 2;
 
     const labelled = [...words.map((word) => (ids.has(word) ? word : "<unk>")), "<eos>"];
