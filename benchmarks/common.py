@@ -127,7 +127,8 @@ def record(name, settings, run, seeds=SEEDS):
     done = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     runs = done["runs"] if done.get("setting") == settings else []
     have = [(r["setting"], r["seed"]) for r in runs]
-    now = commit()  # of the code that is loaded, whatever happens to it during the runs
+    # Of the code that is loaded, whatever happens to it during the runs.
+    now, data = commit(), data_hashes(settings)
     for setting in settings:
         for seed in seeds:
             if (setting, seed) in have:
@@ -146,12 +147,19 @@ def record(name, settings, run, seeds=SEEDS):
                 "python": platform.python_version(),
                 "device": str(try_gpu()),
                 "threads": torch.get_num_threads(),
-                "data": data_hashes(settings),
+                "data": data,
                 "setting": settings,
                 "runs": runs,
             }
             text = json.dumps(entry, indent=1, ensure_ascii=False)
             path.write_text(text + "\n", encoding="utf-8")
+
+
+def up_and_down(optimizer, warmup_steps, steps):
+    """A schedule: the learning rate rises for warmup_steps, and falls to 0 at the last step."""
+    return torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / warmup_steps, 1 - step / steps)
+    )
 
 
 def commit():

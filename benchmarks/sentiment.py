@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline, make_union
 from torch import nn
 from torch.nn import functional as F
 
+from benchmarks.common import up_and_down
 from d2lmini import (
     EncoderStack,
     PositionalEncoding,
@@ -200,6 +201,12 @@ class Source(nn.Module):
         return torch.cat([torch.zeros_like(logit), logit], dim=1)  # as two classes
 
 
+def arrays_of(texts, vocab):
+    """Ids, lengths and labels of texts."""
+    ids, lens = encode([normalise(text) for text, _ in texts], vocab, NUM_STEPS)
+    return ids, lens, torch.tensor([label for _, label in texts])
+
+
 def sorted_batch(batch):
     """Longest text first, as the source does it; its lengths stay where they were."""
     tokens, valid_lens, labels = batch
@@ -209,9 +216,7 @@ def sorted_batch(batch):
 
 def in_order(texts, vocab, slips):
     """Batches of 256 in the order of the file."""
-    arrays = encode([normalise(text) for text, _ in texts], vocab, NUM_STEPS)
-    labels = torch.tensor([label for _, label in texts])
-    rows = zip(*(array.split(256) for array in [*arrays, labels]), strict=True)
+    rows = zip(*(array.split(256) for array in arrays_of(texts, vocab)), strict=True)
     found = [tuple(cut_texts(batch)) for batch in rows]
     return (
         [sorted_batch(b) for b in found] if "mask of the unsorted batch" in slips else found
@@ -278,27 +283,23 @@ def run_letters(texts, seeds):
     vocab = Vocab([s for split in SPLITS for s in sentences[split]])
     seen = {*vocab.reserved, *" ".join(sentences["train"]).split()}
     is_known = torch.tensor([word in seen for word in vocab.idx_to_token])
-    arrays = {split: encode(sentences[split], vocab, NUM_STEPS) for split in SPLITS}
-    labels = {split: torch.tensor([label for _, label in texts[split]]) for split in SPLITS}
-    data = buckets([*arrays["train"], labels["train"]], arrays["train"][1], 64, cut_texts)
+    arrays = {split: arrays_of(texts[split], vocab) for split in SPLITS}
+    data = buckets(arrays["train"], arrays["train"][1], 64, cut_texts)
     num_epochs, device, votes = 12, try_gpu(), dict.fromkeys(("val", "test"), 0)
-    steps = num_epochs * len(data)
     for seed in seeds:
         torch.manual_seed(seed)
         net = LetterReader(vocab.idx_to_token, is_known, 64, 128, 4, 0.3).to(device)
         optimizer = torch.optim.AdamW(
             net.parameters(), lr=1e-3, weight_decay=0.2, fused=True
         )
-        schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimizer, lambda step: min((step + 1) / 200, 1 - step / steps)
-        )
+        schedule = up_and_down(optimizer, 200, num_epochs * len(data))
         for _ in range(num_epochs):
             train_epoch(net.train(), data, classification_loss, optimizer, schedule, device)
         with torch.no_grad():
             for split in votes:
-                batch = (array.to(device) for array in arrays[split])
+                batch = (array.to(device) for array in arrays[split][:2])
                 votes[split] = votes[split] + net.eval()(*batch).softmax(dim=-1).cpu()
-    right = {split: votes[split].argmax(dim=-1) == labels[split] for split in votes}
+    right = {split: votes[split].argmax(dim=-1) == arrays[split][2] for split in votes}
     return {
         "accuracy": right["test"].float().mean().item(),
         "val_accuracy": right["val"].float().mean().item(),
@@ -322,7 +323,7 @@ def make(model, texts):
     if not is_own:
         settings |= {"lr": 0.002, "num_epochs": 20, "keep_best": True}
     net = Classifier(encoders[model](), width, 2, dropout)
-    return net, vocab, classification_loss, settings
+    return net, vocab, settings
 
 
 def run(seed, name, model, **source):
@@ -337,28 +338,26 @@ def run(seed, name, model, **source):
         return run_letters(texts, [seed])
     if model == "five of them":
         return run_letters(texts, range(5 * seed, 5 * seed + 5))
-    net, vocab, loss, settings = make(model, texts)
+    net, vocab, settings = make(model, texts)
     device = try_gpu()
     if name == "reviews-mini":  # as in the chapter
         batches = label_batches(texts["train"], vocab, 64, NUM_STEPS)
     else:
-        arrays = encode([normalise(text) for text, _ in texts["train"]], vocab, NUM_STEPS)
-        labels = torch.tensor([label for _, label in texts["train"]])
-        batches = buckets([*arrays, labels], arrays[1], 64, cut_texts)
+        arrays = arrays_of(texts["train"], vocab)
+        batches = buckets(arrays, arrays[1], 64, cut_texts)
     val = label_batches(texts["val"], vocab, 256, NUM_STEPS)
+    loss = classification_loss
     history = train(
         net, batches, loss, device=device, val_batches=val, unit="texts", **settings
-
-    )  # fmt: skip
-    test = encode([normalise(text) for text, _ in texts["test"]], vocab, NUM_STEPS)
+    )
+    *test, labels = arrays_of(texts["test"], vocab)
     with torch.no_grad():
         logits = net.eval()(*(array.to(device) for array in test))
-    predictions = logits.argmax(dim=-1).tolist()
-    right = [p == label for p, (_, label) in zip(predictions, texts["test"], strict=True)]
+    predictions = logits.argmax(dim=-1).cpu()
     return {
-        "accuracy": sum(right) / len(right),
+        "accuracy": (predictions == labels).float().mean().item(),
         "val_accuracy": evaluate(net, val, classification_accuracy, device),
         "train_accuracy": evaluate(net, batches, classification_accuracy, device),
         "val_losses": [round(loss, 4) for loss in history.val_loss],
-        "predictions": "".join(map(str, predictions)),
+        "predictions": "".join(map(str, predictions.tolist())),
     }

@@ -7,7 +7,7 @@ from collections import defaultdict
 import sacrebleu
 import torch
 
-from benchmarks.common import RESULTS
+from benchmarks.common import RESULTS, up_and_down
 from d2lmini import (
     EncoderDecoder,
     TransformerDecoder,
@@ -136,11 +136,8 @@ def run(seed, name, num_merges, num_hiddens, ffn_num_hiddens, num_heads, num_lay
         *translator.encode([f for _, f in pairs]),
     ]
     data = buckets(arrays, arrays[1] + arrays[3], batch_size, cut_padding)
-    steps = num_epochs * len(data)
     optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min((step + 1) / warmup_steps, 1 - step / steps)
-    )
+    schedule = up_and_down(optimizer, warmup_steps, num_epochs * len(data))
 
     def loss(net, batch):
         return seq2seq_loss(net, batch, bos, label_smoothing)

@@ -44,48 +44,35 @@ def _texts(batch, steps, width, lens):
     return torch.randn(batch, steps, width, generator=generator), torch.tensor(lens)
 
 
-def stop(accuracies, patience, least=1e-12, start=1):
-    """The epoch after which training ends: the patience-th in a row without a new best."""
-    best, waited = float("-inf"), 0
-    for epoch, accuracy in enumerate(accuracies, start):
-        waited = 0 if accuracy >= best + least else waited + 1
-        best = max(best, accuracy)
-        if waited == patience:
-            return epoch
-    return 0
+def _stop_by(waiting):
+    """A rule that stops once the count equals patience.
+
+    waiting(accuracy, best, before, waited) is the new count after an epoch.
+    """
+
+    def rule(accuracies, patience):
+        best = before = float("-inf")
+        waited = 0
+        for epoch, accuracy in enumerate(accuracies, start=1):
+            waited = waiting(accuracy, best, before, waited)
+            best, before = max(best, accuracy), accuracy
+            if waited == patience:
+                return epoch
+        return 0
+
+    return rule
 
 
-def _never_reset(accuracies, patience):
-    """Counts all epochs without a new best, in a row or not."""
-    best, waited = float("-inf"), 0
-    for epoch, accuracy in enumerate(accuracies, 1):
-        waited += accuracy <= best
-        best = max(best, accuracy)
-        if waited == patience:
-            return epoch
-    return 0
-
-
-def _than_the_one_before(accuracies, patience):
-    """Compares with the last epoch, not with the best."""
-    before, waited = float("-inf"), 0
-    for epoch, accuracy in enumerate(accuracies, 1):
-        waited = 0 if accuracy > before else waited + 1
-        before = accuracy
-        if waited == patience:
-            return epoch
-    return 0
-
-
-def _ties_do_nothing(accuracies, patience):
-    """A tie neither counts as waiting nor sets the count back."""
-    best, waited = float("-inf"), 0
-    for epoch, accuracy in enumerate(accuracies, 1):
-        waited = 0 if accuracy > best else waited + (accuracy < best)
-        best = max(best, accuracy)
-        if waited == patience:
-            return epoch
-    return 0
+# The epoch after which training ends: the patience-th in a row without a new best.
+stop = _stop_by(lambda a, best, before, waited: 0 if a > best else waited + 1)
+_tie_is_best = _stop_by(lambda a, best, before, waited: 0 if a >= best else waited + 1)
+_tie_does_nothing = _stop_by(
+    lambda a, best, before, waited: 0 if a > best else waited + (a < best)
+)
+_never_reset = _stop_by(lambda a, best, before, waited: waited + (a <= best))
+_than_the_one_before = _stop_by(
+    lambda a, best, before, waited: 0 if a > before else waited + 1
+)
 
 
 def _curve_case(dice):
@@ -264,9 +251,9 @@ EXERCISES = [
             "a comparison with more than patience: one epoch too many": lambda a, p: (
                 stop(a, p + 1)
             ),
-            "a tie that counts as a new best": lambda a, p: stop(a, p, least=0),
-            "a tie that is not counted: it is no new best, so it is waited for": _ties_do_nothing,
-            "epochs that are counted from 0": lambda a, p: max(0, stop(a, p, start=0)),
+            "a tie that counts as a new best": _tie_is_best,
+            "a tie that is not counted: it is no new best, so it is waited for": _tie_does_nothing,
+            "epochs that are counted from 0": lambda a, p: max(0, stop(a, p) - 1),
             "a count that is not set back by a new best": _never_reset,
             "a comparison with the epoch before, not with the best so far": _than_the_one_before,
             "a stop that never comes": lambda a, p: 0,
