@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
-# What the two columns of a line are.
+# What the columns of a line are.
 PAIRS = "english", "french"
 LABELLED = "text", "label"
+POSITIONS = "frame", "pedestrian", "x", "y"
 
 
 class File(NamedTuple):
@@ -21,7 +22,7 @@ class DataSet(NamedTuple):
     """A data set on the web: its licence, the columns of its lines, and split -> files."""
 
     licence: str
-    columns: tuple[str, str]
+    columns: tuple[str, ...]
     splits: dict[str, tuple[File, ...]]
 
 
@@ -34,6 +35,17 @@ SST2 = "https://raw.githubusercontent.com/clairett/pytorch-sentiment-classificat
 def sst2(name: str, sha256: str, num_bytes: int) -> tuple[File]:
     """One split of the Stanford Sentiment Treebank with two classes."""
     return (File(f"sst2/{name}.tsv", f"{SST2}/SST2/{name}.tsv", sha256, num_bytes),)
+
+
+ETH_UCY = (
+    "https://raw.githubusercontent.com/FGiuliari/Trajectory-Transformer/master/datasets"
+)
+
+
+def eth_ucy(name: str, sha256: str, num_bytes: int) -> File:
+    """One file of ETH and UCY: positions at 2.5 a second."""
+    url = f"{ETH_UCY}/raw/all_data/{name}.txt"
+    return File(f"eth-ucy/{name}.txt", url, sha256, num_bytes)
 
 
 REGISTRY = {
@@ -70,6 +82,65 @@ REGISTRY = {
                 "test",
                 "831169c7e2e429d6026e1bdbb542f33b636e3e596caad9602ebc953c205928b7",
                 188_749,
+            ),
+        },
+    ),
+    "eth-ucy": DataSet(
+        licence="for research; pedestrians of Pellegrini et al. 2009 and Lerner et al. 2007",
+        columns=POSITIONS,
+        # By scene: the usual protocol tests on one and trains on all the others.
+        splits={
+            "eth": (
+                eth_ucy(
+                    "biwi_eth",
+                    "cf8d3fd342a15f409ebc2a1fc76b91a0f06390bd21f1e11410f3859331ab082b",
+                    116_970,
+                ),
+            ),
+            "hotel": (
+                eth_ucy(
+                    "biwi_hotel",
+                    "9caa771bb9153d6b809dd0916b6f86761b641e6bbb15e766c1de3133fbbb7fcf",
+                    143_799,
+                ),
+            ),
+            "univ": (
+                eth_ucy(
+                    "students001",
+                    "a6d87f278d94136fe39b8be91555487a29ac77259ae403b9dba2d5c18caf7b5b",
+                    879_714,
+                ),
+                eth_ucy(
+                    "students003",
+                    "e25798b660634330aa89f8bb259425de720e84d0873902726c1d1f4ccff21d6c",
+                    724_279,
+                ),
+            ),
+            "zara1": (
+                eth_ucy(
+                    "crowds_zara01",
+                    "1147a1962a09abfb86f28c6cddcac862e095a0cf129b3016385b69eacdd09d85",
+                    205_711,
+                ),
+            ),
+            "zara2": (
+                eth_ucy(
+                    "crowds_zara02",
+                    "8a649d0f8c9ae75c87c4d23a85f892786b0aa30266e996c7be03e69dafff22ff",
+                    392_227,
+                ),
+            ),
+            "others": (
+                eth_ucy(
+                    "crowds_zara03",
+                    "16b3e899932c4baacd07f45013d5b921f90bc5a29eb2b0fe42f4d7c904ac3108",
+                    199_834,
+                ),
+                eth_ucy(
+                    "uni_examples",
+                    "61f432c0ab3070ed0ef150fbeabcd7baf839cab5495a46e6105bd747f0a092a7",
+                    109_307,
+                ),
             ),
         },
     ),

@@ -29,12 +29,12 @@ def storage(file: File | None = None):
     return keeper
 
 
-def columns_of(name: str) -> tuple[str, str]:
+def columns_of(name: str) -> tuple[str, ...]:
     """What the columns of a known data set are."""
     return REGISTRY[name].columns if name in REGISTRY else EMBEDDED[name]
 
 
-def splits_of(name: str | Path, columns: tuple[str, str]) -> dict:
+def splits_of(name: str | Path, columns: tuple[str, ...]) -> dict:
     """Split -> files of a data set: on the web, in this package, or a file of your own.
 
     Args:
@@ -60,7 +60,7 @@ def splits_of(name: str | Path, columns: tuple[str, str]) -> dict:
 
 
 def find_paths(
-    name: str | Path, split: str = "train", columns: tuple[str, str] = PAIRS
+    name: str | Path, split: str = "train", columns: tuple[str, ...] = PAIRS
 ) -> tuple[Path, ...]:
     """Paths of the files of a split; of a registered data set, what is missing is downloaded.
 

@@ -1,0 +1,125 @@
+"""Paths of pedestrians: from files of positions to windows of evenly spaced steps."""
+
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from d2lmini.arguments import check_count, check_paths
+from d2lmini.data.catalogue import POSITIONS
+from d2lmini.data.registry import find_paths
+
+STEP_SECONDS = 0.4  # from one position to the next, in every file of the registry
+
+
+class Track(NamedTuple):
+    """Where one pedestrian was.
+
+    Shapes:
+        frames: (steps,), whole numbers that rise; positions: (steps, 2), metres
+    """
+
+    file: str
+    pedestrian: int
+    frames: torch.Tensor
+    positions: torch.Tensor
+
+
+class Windows(NamedTuple):
+    """Pieces of tracks of equal length.
+
+    Shapes:
+        positions: (windows, steps, 2); frames: (windows,), the first frame of each;
+        tracks: (windows,), the row of its track
+    """
+
+    positions: torch.Tensor
+    frames: torch.Tensor
+    tracks: torch.Tensor
+
+
+def read_tracks(name: str | Path, split: str = "train") -> list[Track]:
+    """The tracks of a data set, pedestrian by pedestrian, file after file.
+
+    Args:
+        name: "eth-ucy", or the path of a file of lines "frame pedestrian x y", in metres.
+        split: of "eth-ucy": "eth", "hotel", "univ", "zara1", "zara2" or "others".
+    Raises:
+        ValueError: a line that is no position, or two positions of a pedestrian in one frame
+            (file and line number); or see find_paths.
+        OSError: see registry.fetch.
+    Source: chapter 11.
+    """
+    tracks = []
+    for path in find_paths(name, split, POSITIONS):
+        seen = {}  # pedestrian -> frame -> position
+        for number, line in enumerate(
+            path.read_text(encoding="utf-8").splitlines(), start=1
+        ):
+            if line.strip():
+                frame, pedestrian, x, y = _position(path, number, line)
+                places = seen.setdefault(pedestrian, {})
+                if frame in places:
+                    raise ValueError(
+                        f"{path}, line {number}: pedestrian {pedestrian} must have one position "
+                        f"in frame {frame}, this is the second"
+                    )
+                places[frame] = x, y
+        if not seen:
+            raise ValueError(f"{path} must hold at least one line of {' '.join(POSITIONS)}")
+        for pedestrian, places in sorted(seen.items()):
+            frames = sorted(places)
+            positions = torch.tensor([places[frame] for frame in frames])
+            tracks.append(Track(path.name, pedestrian, torch.tensor(frames), positions))
+    return tracks
+
+
+def _position(path, number, line):
+    """Frame and pedestrian as whole numbers, x and y, from one line of a file."""
+    try:
+        frame, pedestrian, x, y = (float(cell) for cell in line.split())
+        if not all(map(math.isfinite, (frame, pedestrian, x, y))):
+            raise ValueError
+        if frame % 1 or pedestrian % 1:
+            raise ValueError
+    except ValueError:
+        raise ValueError(
+            f"{path}, line {number}: expected {' '.join(POSITIONS)}, four numbers of which the "
+            f"first two are whole, got {line.strip()!r:.60}"
+        ) from None
+    return int(frame), int(pedestrian), x, y
+
+
+def windows(tracks: list[Track], num_steps: int, spacing: int = 10) -> Windows:
+    """Every piece of num_steps positions whose frames are spacing apart.
+
+    A track with a missing frame is not bridged: no window reaches across the gap.
+
+    Args:
+        num_steps: positions in a window, at least 2.
+    Raises:
+        ValueError: no track is long enough.
+    Warns:
+        UserWarning: steps so long that they cannot be metres.
+    Source: chapter 11.
+    """
+    check_count("num_steps", num_steps, least=2)
+    check_count("spacing", spacing)
+    found, frames, rows = [], [], []
+    for row, track in enumerate(tracks):
+        even = track.frames.diff() == spacing  # (steps - 1,)
+        for start in range(len(track.frames) - num_steps + 1):
+            if even[start : start + num_steps - 1].all():
+                found.append(track.positions[start : start + num_steps])
+                frames.append(track.frames[start])
+                rows.append(row)
+    if not found:
+        longest = max((len(track.frames) for track in tracks), default=0)
+        raise ValueError(
+            f"num_steps ({num_steps}) must fit into a track without gaps; of {len(tracks)} "
+            f"tracks the longest has {longest} positions, or their frames are not {spacing} apart"
+        )
+    positions = torch.stack(found)
+    check_paths(positions=positions)
+    return Windows(positions, torch.stack(frames), torch.tensor(rows))
