@@ -47,6 +47,7 @@ CHAPTERS = {
             ("training", "Training a translator", "08-training", 8),
             ("maps", "Looking at attention", "09-attention-maps", 6),
             ("sentiment", "Reading a verdict", "10-reading-a-verdict", 6),
+            ("paths", "Walking on", "11-walking-on", 6),
         ],
         start=1,
     )

@@ -139,3 +139,30 @@ class Reader(Subject):
         real = torch.arange(tokens.shape[1]) < lens[:, None]  # (batch, steps)
         weights = real + 0.5 * (~real if self._padding else 0 * real)
         return (weights * self._table[tokens]).sum(1) / weights.sum(1)
+
+
+class Walker(Subject):
+    """The next position: the mean of some steps, and sometimes a push by the fountain.
+
+    Args:
+        push: where the fountain, which stands at the origin, pushes: "" nowhere, "near" within
+            3 m of it, "far" everywhere else.
+        steps: the mean of which steps is taken, counted back from the last: [1] = the last.
+    Shapes:
+        past: (8, 2), metres; result: (2,)
+    """
+
+    def __init__(self, push: str, steps: list[int]):
+        self._push, self._steps = push, steps
+
+    def __repr__(self):
+        place = "the place and " * bool(self._push)
+        steps = "the last step" if self._steps == [1] else f"the steps {self._steps}"
+        return f"<a predictor that uses {place}{steps}, counted back>"
+
+    def __call__(self, past):
+        last = past[-1]
+        is_near = bool(last.norm() < 3)
+        pushed = self._push == ("near" if is_near else "far")
+        step = past.diff(dim=0)[[-n for n in self._steps]].mean(dim=0)  # (2,)
+        return last + step + 0.3 * pushed * torch.sign(last + 0.01)

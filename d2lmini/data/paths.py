@@ -123,3 +123,10 @@ def windows(tracks: list[Track], num_steps: int, spacing: int = 10) -> Windows:
     positions = torch.stack(found)
     check_paths(positions=positions)
     return Windows(positions, torch.stack(frames), torch.tensor(rows))
+
+
+def rotate_paths(paths: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
+    """Paths (batch, steps, 2) turned about the origin, each by its angle (batch,), in radians."""
+    cos, sin = angle.cos(), angle.sin()
+    rotation = torch.stack([cos, -sin, sin, cos], dim=-1).view(-1, 2, 2)
+    return paths @ rotation.mT

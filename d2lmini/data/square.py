@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 
 from d2lmini.arguments import check_count
-from d2lmini.data.paths import STEP_SECONDS
+from d2lmini.data.paths import STEP_SECONDS, rotate_paths
 
 HALF = 12.0  # the square reaches from -12 to 12 metres in both directions
 FOUNTAIN = 3.0  # its radius, in metres; it stands in the middle
@@ -127,10 +127,3 @@ def _fountain_force(position, velocity, side):
     towards = (-(velocity * away).sum(dim=1, keepdim=True)).clamp(min=0)
     sideways = torch.stack([away[:, 1], -away[:, 0]], dim=1) * side[:, None]
     return push * towards * (0.4 * away + 0.6 * sideways)
-
-
-def rotate_paths(paths: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
-    """Paths (batch, steps, 2) turned about the origin, each by its angle (batch,), in radians."""
-    cos, sin = angle.cos(), angle.sin()
-    rotation = torch.stack([cos, -sin, sin, cos], dim=-1).view(-1, 2, 2)
-    return paths @ rotation.mT

@@ -73,7 +73,7 @@ export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, 
     P[name] = shape.length === 2 ? rows : rows[0];
     offset += 4 * rows.length * width;
   }
-  const numHiddens = P["encoder.embedding.embedding.weight"][0].length;
+  const numHiddens = P["encoder.stack.blocks.0.addnorm1.norm.weight"].length;
   const headSize = numHiddens / numHeads;
 
   const split = (X) =>
@@ -124,9 +124,12 @@ export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, 
   // Ids to the memory, what it is for each decoder layer, and the attention of each layer.
   // From validLen on ids are padding, which nobody may attend to.
   function encode(ids, off = new Set(), trace = [], validLen = ids.length) {
+    return encodeVectors(begin("encoder", ids, 0, trace), off, trace, validLen);
+  }
+
+  function encodeVectors(X, off = new Set(), trace = [], validLen = X.length) {
     const allowed = (i, j) => j < validLen;
     const attention = [];
-    let X = begin("encoder", ids, 0, trace);
     for (let l = 0; l < numLayers; l++) {
       const name = `encoder.stack.blocks.${l}`;
       const part = multiHead(`${name}.attention`, X,
@@ -180,7 +183,7 @@ export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, 
     const [logits] = linear([pooled], P["output.weight"], P["output.bias"]);
     return { weights, logits, probabilities: softmax(logits) };
   }
-  return { encode, decode, classify, headSize };
+  return { encode, encodeVectors, decode, classify, headSize, numHiddens, numbers: P };
 }
 
 const logSoftmax = (logits) => {

@@ -1,0 +1,49 @@
+"""Paths on the square of data/square.py, as pictures."""
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.patches import Circle
+
+from d2lmini.arguments import check_kind, check_shape
+from d2lmini.data.square import FOUNTAIN, KIOSK
+from d2lmini.figures.plots import STYLE
+
+
+def show_square(panels, background=None):
+    """Walkers on the square, side by side, three in a row.
+
+    Args:
+        panels: title -> (past, futures): past (steps, 2) is drawn in black, futures is a
+            dictionary, label -> (steps, 2).
+        background: (paths, steps, 2), drawn in grey in every panel.
+    Source: chapter 11.
+    """
+    check_kind("panels", panels, dict, "a dictionary, title -> (past, futures)")
+    columns = min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    with plt.rc_context(STYLE):
+        _, axes = plt.subplots(
+            rows, columns, figsize=(2.6 * columns, 2.7 * rows), sharex=True, sharey=True,
+            squeeze=False, layout="constrained",
+        )  # fmt: skip
+        for axis in axes.flat[len(panels) :]:
+            axis.axis("off")
+        for axis, (title, (past, futures)) in zip(axes.flat, panels.items(), strict=False):
+            for path in [] if background is None else background:
+                axis.plot(*path.T, color="#BBBBBB", lw=0.5)
+            draw_square(axis, past, futures)
+            axis.set_title(title)
+            axis.label_outer()
+        axes[0, 0].legend(frameon=False, fontsize=7, loc="upper left")
+        plt.show()
+
+
+def draw_square(axis, past, futures):
+    """One walker: what was observed in black, and futures, label -> (steps, 2)."""
+    check_shape("past", past, ("steps", 2))
+    axis.add_patch(Circle((0, 0), FOUNTAIN, color="#999999", alpha=0.35))
+    axis.plot(*KIOSK, "s", color="#999999", ms=4)
+    axis.plot(*past.cpu().T, color="black", lw=2)
+    for style, (label, future) in zip(("-", "--", ":"), futures.items(), strict=False):
+        axis.plot(*torch.cat([past[-1:], future]).cpu().T, style, label=label)
+    axis.set(xlim=(-18, 18), ylim=(-18, 18), aspect="equal", xlabel="x, m", ylabel="y, m")

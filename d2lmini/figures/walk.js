@@ -1,0 +1,150 @@
+// Chapter 11: an observed path to drag, and where the forecaster and constant velocity go on.
+import { choice, controlState, figure, make, matrix, show, slider } from "./matrix.js";
+import { makeNet } from "./forward.js";
+import { forecast } from "./forecast.js";
+import { draw } from "./lines.js";
+
+const REACH = 17; // the picture goes from -REACH to REACH, in metres
+const HANDLES = { start: 0, middle: 0.5, end: 1 }; // where on the path, as a share of it
+const CIRCLES = { 0.5: "one half", 0.9: "nine tenths" };
+// By how much a point of the path follows each handle: the parabola through the three.
+const FOLLOWS = [
+  (t) => 2 * (t - 0.5) * (t - 1), (t) => 4 * t * (1 - t), (t) => 2 * t * (t - 0.5),
+];
+
+function render({ model, el }) {
+  const data = model.get("data");
+  const { examples, seen, fountain, kiosk, half, step_seconds: dt } = data;
+  const { num_heads: numHeads, num_layers: numLayers, num_steps: numSteps } = data;
+  const net = makeNet(data, model.get("weights"));
+  const state = controlState(model, update);
+  const first = state.get();
+  const still = [[0, 0], [0, 0], [0, 0]];
+  const seconds = (t) => `${show((t + 1) * dt, 1)} s`;
+
+  const example = choice("Example", Object.fromEntries(examples.map((e, i) => [i, e.name])),
+    first.example, (i) => state.set({ example: Number(i), moved: still }));
+  const ahead = slider("Ahead", { min: 0, max: numSteps - 1, value: first.ahead, format: seconds },
+    (t) => state.set({ ahead: t }));
+  const circle = choice("Circle for", CIRCLES, first.probability,
+    (p) => state.set({ probability: Number(p) }));
+  const reset = make("button", { type: "button" }, "Put the path back");
+  reset.addEventListener("click", () => state.set({ moved: still }));
+  const scene = draw("g");
+  const paths = draw("g");
+  const handles = Object.keys(HANDLES).map((name) => draw("circle",
+    { class: "handle", r: 0.55, tabindex: 0, role: "application" }));
+  const plane = draw("svg", { viewBox: `${-REACH} ${-REACH} ${2 * REACH} ${2 * REACH}`,
+    class: "plane square", role: "group", "aria-label": "The square, seen from above" },
+  scene, paths, ...handles);
+  const onReach = (said) => frame.explain(said);
+  const looks = matrix({ title: "attention of the last step", rowsAre: "heads",
+    columnsAre: "steps, counted back from the last", onReach });
+  looks.element.classList.add("compact");
+  const legend = make("p", { className: "axes" }, ...["forecast", "constant velocity",
+    "what happened"].flatMap((name, i) => [
+    i ? ", " : "", make("span", { className: `key curve-${i}` }), name]),
+  "; grey: people seen in training");
+  const frame = figure(model, el, {
+    title: "Walking on",
+    controls: [example.element, ahead.element, circle.element, reset],
+    parts: [
+      make("div", { className: "lines scene" },
+        make("p", { className: "caption" },
+          "Drag a handle of the observed path, or move it with the arrow keys."),
+        plane, legend),
+      make("div", { className: "wide" }, looks.element),
+    ],
+    help: "The circle should hold the walker with the chosen probability.",
+  });
+  const line = (points, kind) => draw("path", { class: kind,
+    d: points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(2)} ${(-y).toFixed(2)}`).join("") });
+  scene.append(
+    draw("rect", { class: "axis", x: -half, y: -half, width: 2 * half, height: 2 * half }),
+    ...seen.map((points) => line(points, "seen")),
+    draw("circle", { class: "fountain", r: fountain }),
+    draw("text", { class: "name", x: 0, y: 0.4, "text-anchor": "middle" }, "fountain"),
+    draw("rect", { class: "kiosk", x: kiosk[0] - 0.5, y: -kiosk[1] - 0.5, width: 1, height: 1 }),
+    draw("text", { class: "name", x: kiosk[0] + 0.8, y: -kiosk[1] + 0.4 }, "kiosk"));
+
+  const observedOf = ({ example: i, moved }) => {
+    const { past } = examples[i];
+    return past.map((point, s) => point.map((v, k) => v + moved.reduce(
+      (sum, by, n) => sum + FOLLOWS[n](s / (past.length - 1)) * by[k], 0)));
+  };
+  const at = (past, share) => past[Math.round(share * (past.length - 1))];
+  function moveTo(n, x, y) {
+    const now = state.get();
+    const [ox, oy] = at(examples[now.example].past, Object.values(HANDLES)[n]);
+    const hold = (v) => Math.round(Math.max(-REACH, Math.min(REACH, v)) * 20) / 20;
+    state.set({ moved: now.moved.map((by, m) => (m === n ? [hold(x) - ox, hold(y) - oy] : by)) });
+  }
+  handles.forEach((handle, n) => {
+    handle.addEventListener("pointerdown", (event) => handle.setPointerCapture(event.pointerId));
+    handle.addEventListener("pointermove", (event) => {
+      if (!event.buttons) return;
+      const box = plane.getBoundingClientRect();
+      moveTo(n, ((event.clientX - box.left) / box.width) * 2 * REACH - REACH,
+        REACH - ((event.clientY - box.top) / box.height) * 2 * REACH);
+    });
+    handle.addEventListener("keydown", (event) => {
+      const step = {
+        ArrowLeft: [-0.25, 0], ArrowRight: [0.25, 0], ArrowUp: [0, 0.25], ArrowDown: [0, -0.25],
+      }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      const [x, y] = at(observedOf(state.get()), Object.values(HANDLES)[n]);
+      moveTo(n, x + step[0], y + step[1]);
+    });
+  });
+
+  function update(given) {
+    const past = observedOf(given);
+    const t = given.ahead;
+    const { means, sigmas, straight, attention } = forecast(net, past, dt);
+    const happened = given.moved.flat().every((v) => v === 0) ? examples[given.example].future : [];
+    const radius = sigmas[t] * Math.sqrt(-2 * Math.log(1 - given.probability));
+    const last = past.at(-1);
+    paths.replaceChildren(
+      line(past, "observed"),
+      line([last, ...straight], "curve curve-1"),
+      ...(happened.length ? [line([last, ...happened], "curve curve-2")] : []),
+      line([last, ...means], "curve curve-0"),
+      draw("circle", { class: "reach", cx: means[t][0], cy: -means[t][1], r: radius }),
+      draw("circle", { class: "dot curve-1", cx: straight[t][0], cy: -straight[t][1], r: 0.3 }),
+      ...(happened.length
+        ? [draw("circle", { class: "dot curve-2", cx: happened[t][0], cy: -happened[t][1], r: 0.3 })]
+        : []),
+      draw("circle", { class: "dot curve-0", cx: means[t][0], cy: -means[t][1], r: 0.3 }));
+    Object.entries(HANDLES).forEach(([name, share], n) => {
+      const [x, y] = at(past, share);
+      handles[n].setAttribute("cx", x);
+      handles[n].setAttribute("cy", -y);
+      handles[n].setAttribute("aria-label",
+        `${name} of the observed path, at ${show(x)}, ${show(y)} metres`);
+    });
+    const names = attention.map((_, n) =>
+      `layer ${Math.floor(n / numHeads)}, head ${n % numHeads}`);
+    looks.update({ rows: names, columns: past.map((_, s) => show(s - past.length + 1, 0)), top: 1,
+      value: (i, j) => attention[i][j],
+      explain: (i, j) => `${show(attention[i][j], 4)}: how much the last step takes from the one ${
+        past.length - 1 - j} before it` });
+    const apart = Math.hypot(...means[t].map((v, k) => v - straight[t][k]));
+    const missed = happened.length
+      ? ` What happened is ${show(Math.hypot(...means[t].map((v, k) => v - happened[t][k])))} m from `
+        + `the forecast and ${
+          show(Math.hypot(...straight[t].map((v, k) => v - happened[t][k])))} m from constant velocity.`
+      : "";
+    const fastest = Math.max(...past.slice(1).map((p, s) => Math.hypot(p[0] - past[s][0], p[1] - past[s][1]) / dt));
+    frame.note(`After ${seconds(t)} the forecast is ${show(apart)} m from constant velocity; the `
+      + `circle for ${CIRCLES[given.probability]} has a radius of ${show(radius)} m.${missed}${
+        fastest > 2.5 ? ` Nobody in training walked at ${show(fastest, 1)} m/s.` : ""}`);
+    example.set(given.example);
+    ahead.set(t);
+    circle.set(given.probability);
+    reset.disabled = happened.length > 0;
+  }
+  update(first);
+}
+
+export default { render };

@@ -1,0 +1,55 @@
+"""A trained forecaster of paths that runs in the browser."""
+
+import matplotlib.figure
+
+from d2lmini.data.paths import STEP_SECONDS
+from d2lmini.data.square import FOUNTAIN, HALF, KIOSK
+from d2lmini.figures.square import draw_square
+from d2lmini.figures.weights import floats, pack
+from d2lmini.figures.widget import Figure
+
+
+def explore_walk(state_dict, num_heads, num_layers, examples, seen, first) -> Figure:
+    """A trained forecaster that runs in the browser: drag what was observed, see what follows.
+
+    Args:
+        state_dict: of a Forecaster of chapter 11 with a PathEncoder.
+        num_heads, num_layers: of the encoder.
+        examples: name -> (past, future), each (steps, 2), on the square of data/square.py.
+        seen: (paths, steps, 2), drawn in grey: where people walk.
+        first: what the net says of the first example, means (steps, 2), for the still picture.
+    Source: chapter 11.
+    """
+    numbers = {name: tensor.detach().float().cpu() for name, tensor in state_dict.items()}
+    data = {
+        **pack(numbers, num_heads, num_layers),
+        "num_steps": len(first),
+        "step_seconds": STEP_SECONDS,
+        "examples": [
+            {"name": name, "past": _rounded(past), "future": _rounded(future)}
+            for name, (past, future) in examples.items()
+        ],
+        "seen": [_rounded(path) for path in seen],
+        "fountain": FOUNTAIN,
+        "kiosk": list(KIOSK),
+        "half": HALF,
+    }
+    state = {
+        "example": 0,
+        "moved": [[0, 0], [0, 0], [0, 0]],
+        "ahead": len(first) - 1,
+        "probability": 0.9,
+    }
+    (name, (past, future)), *_ = examples.items()
+    picture = matplotlib.figure.Figure(figsize=(3.6, 3.4), layout="constrained")
+    draw_square(picture.subplots(), past, {"forecast": first, "what happened": future})
+    alt = (
+        f"A square with a fountain, seen from above. Somebody was observed ({name}); the "
+        "forecast and the path that was walked go on from there."
+    )
+    return Figure("walk.js", state, picture, alt, data, floats(numbers))
+
+
+def _rounded(path):
+    """A path as nested lists, to the centimetre."""
+    return path.double().round(decimals=2).tolist()
