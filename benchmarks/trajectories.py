@@ -1,6 +1,7 @@
 """Runs of chapter 11: the book's own square, and ETH/UCY, one scene left out at a time."""
 
 import functools
+import itertools
 
 import torch
 from torch import nn
@@ -60,6 +61,13 @@ EXPERIMENTS = {
             "noise": "noise on half",
             "others": True,
         },
+    ],
+    # Which noise? For a test scene, that which is best on the other scenes, each of them left
+    # out as well: a net without both scenes of a pair serves the choice for either.
+    "eth-ucy-choice": [
+        {"name": "eth-ucy", "noise": noise, "without": pair}
+        for pair in map(list, itertools.combinations(SCENES, 2))
+        for noise in NOISE
     ],
 }
 
@@ -376,6 +384,20 @@ def run_scenes(seed, model, noise=None, others=False):
     return mean | {"scenes": scenes}
 
 
+def run_pair(seed, noise, without):
+    """Train without two scenes; the ADE on both."""
+    torch.manual_seed(seed)
+    rest = [other for other in (*SCENES, "others") if other not in without]
+    net = train_forecaster(rest, noise, others=False)
+    ades = {}
+    for name in without:
+        means, _, paths = forecasts_of(net, name, others=False)
+        ades[name], _ = displacement_errors(means, paths[:, OBSERVED:])
+    return {"ade": ades}
+
+
 def run(seed, name, **setting):
     """Train once, test once; what came out, as a dict for the ledger."""
-    return (run_square if name == "square" else run_scenes)(seed, **setting)
+    if name == "square":
+        return run_square(seed, **setting)
+    return (run_pair if "without" in setting else run_scenes)(seed, **setting)

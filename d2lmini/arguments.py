@@ -5,13 +5,10 @@ parameter, its value and the rule. None waits for a GPU: what lies there was che
 """
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sized
 
 import torch
 from torch import nn
-
-FASTEST_STEP = 4.0  # metres in 0.4 s: a sprinter's
 
 
 def check_kind(name: str, value, kind, rule: str) -> None:
@@ -269,41 +266,6 @@ def check_classes(logits, labels) -> None:
     if labels.is_cpu and not all(0 <= label < num_classes for label in labels.tolist()):
         raise ValueError(
             f"labels ({labels.tolist()}) must lie in [0, num_classes) = [0, {num_classes})"
-        )
-
-
-def check_paths(**paths) -> None:
-    """Positions in metres, (batch, steps, 2), at least two steps; a warning if they look wrong."""
-    for name, path in paths.items():
-        check_floats(name, path)
-        check_shape(name, path, ("batch", "steps", 2))
-        if path.shape[1] < 2:
-            raise ValueError(f"{name} must have at least 2 steps, got {path.shape[1]}")
-        if path.is_cpu and len(path):
-            length = path.diff(dim=1).norm(dim=-1).mean().item()
-            if not math.isfinite(length):
-                bad = path.isfinite().all(-1).logical_not().nonzero()[0].tolist()
-                raise ValueError(
-                    f"{name} must be finite, at (batch, step) = {bad} it is not"
-                )
-            if length > FASTEST_STEP:
-                warnings.warn(
-                    f"{name} should be in metres, 0.4 s apart, but its mean step is "
-                    f"{length:.0f}: are they pixels?",
-                    UserWarning,
-                    stacklevel=3,
-                )
-
-
-def check_forecast(predicted, future) -> None:
-    """As many predicted positions as there are to compare with."""
-    for name, path in (("predicted", predicted), ("future", future)):
-        check_floats(name, path)
-        check_shape(name, path, ("batch", "steps", 2))
-    if predicted.shape != future.shape:
-        raise ValueError(
-            f"predicted {tuple(predicted.shape)} and future {tuple(future.shape)} must have the "
-            "same shape"
         )
 
 

@@ -6,7 +6,13 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from d2lmini.arguments import check_count, check_forecast, check_modules, check_paths
+from d2lmini.arguments import (
+    check_count,
+    check_modules,
+    check_probability,
+    check_sequences,
+)
+from d2lmini.data.arguments import check_forecast, check_paths
 from d2lmini.data.paths import STEP_SECONDS
 from d2lmini.layers import PositionWiseFFN
 from d2lmini.masks import padding_mask
@@ -22,7 +28,7 @@ def constant_velocity(past: torch.Tensor, num_steps: int) -> torch.Tensor:
     Shapes:
         past: (batch, past steps, 2), metres; result: (batch, num_steps, 2)
     Raises:
-        TypeError, ValueError: see arguments.check_paths.
+        TypeError, ValueError: see data.arguments.check_paths.
     Source: chapter 11.
     """
     check_paths(past=past)
@@ -40,7 +46,7 @@ def displacement_errors(predicted: torch.Tensor, future: torch.Tensor):
     Returns:
         The mean distance over all positions, and over the last positions (ADE and FDE).
     Raises:
-        TypeError, ValueError: see arguments.check_forecast.
+        TypeError, ValueError: see data.arguments.check_forecast.
     Source: chapter 11.
     """
     check_forecast(predicted, future)
@@ -56,7 +62,7 @@ def motion_features(past: torch.Tensor) -> torch.Tensor:
     Shapes:
         past: (batch, steps, 2), metres, at least two steps; result: (batch, steps, 6)
     Raises:
-        TypeError, ValueError: see arguments.check_paths.
+        TypeError, ValueError: see data.arguments.check_paths.
     Source: chapter 11.
     """
     check_paths(past=past)
@@ -151,9 +157,12 @@ def steps_between(past: torch.Tensor, future: torch.Tensor):
     Returns:
         The last step of the past and all of the future but its last, and all of the future;
         (batch, steps, 2) each.
+    Raises:
+        TypeError, ValueError: see data.arguments.check_paths.
     Source: chapter 11.
     """
     check_paths(past=past)
+    check_sequences(2, past=past, future=future)
     steps = torch.cat([past[:, -2:], future], dim=1).diff(dim=1)  # (batch, 1 + steps, 2)
     return steps[:, :-1], steps[:, 1:]
 
@@ -185,7 +194,7 @@ def roll_out(net, past: torch.Tensor, num_steps: int) -> torch.Tensor:
     Shapes:
         past: (batch, past steps, 2), metres; result: (batch, num_steps, 2)
     Raises:
-        TypeError, ValueError: see arguments.check_paths.
+        TypeError, ValueError: see data.arguments.check_paths.
     Source: chapter 11.
     """
     check_modules(net=net)
@@ -271,5 +280,7 @@ def coverage(means, log_sigmas, future, probability: float) -> float:
     Source: chapter 11.
     """
     check_forecast(means, future)
-    radii = log_sigmas.exp() * math.sqrt(-2 * math.log(1 - probability))
-    return ((means - future).norm(dim=-1) < radii).float().mean().item()
+    check_probability("probability", probability)
+    widths = (-2 * torch.log1p(-torch.tensor(probability))).sqrt()  # radius / sigma
+    inside = (means - future).norm(dim=-1) < log_sigmas.exp() * widths  # (batch, steps)
+    return inside.float().mean().item()

@@ -56,6 +56,7 @@ from d2lmini import (
     show_curves,
     show_flow,
     show_heatmaps,
+    show_square,
     sinusoidal_table,
     train,
     train_seq2seq,
@@ -72,8 +73,21 @@ from d2lmini.classification import (
 )
 from d2lmini.data import cut_padding, data_folder, find_paths, read_labelled
 from d2lmini.data.buckets import buckets
+from d2lmini.data.paths import read_tracks, windows
+from d2lmini.data.square import simulate_paths
 from d2lmini.data.subwords import Subwords
 from d2lmini.training import train_step, warmup
+from d2lmini.trajectories import (
+    Forecaster,
+    PathEncoder,
+    constant_velocity,
+    coverage,
+    displacement_errors,
+    gaussian_loss,
+    motion_features,
+    roll_out,
+    steps_between,
+)
 from d2lmini.translation import encode_source, ngrams
 
 PACKAGE = Path(d2lmini.__file__).parent
@@ -85,6 +99,7 @@ LOGITS = torch.randn(2, 3, 13)
 VOCAB = Vocab(["he is calm .", "she is here"])
 ROW = IDS[:1], LENS[:1]
 SEARCH = *ROW, 2, 3  # source, its length, <bos>, <eos>
+PAST = torch.rand(2, 4, 2)  # metres
 ANY = torch.ones(2, 3, dtype=torch.bool)
 MAPS, BOX = np.ones((1, 1, 4, 4)), (0, 0, 1, 1, "text")
 BLOCK = functools.cache(lambda: EncoderBlock(8, 16, 2, 0.0))
@@ -344,6 +359,29 @@ BAD = [
     ("classify", "num_steps", "zero", lambda: classified("he is", num_steps=0)),
     ("classify", "vocab", "None", lambda: classified("he is", vocab=None)),
     ("classify", "device", "unknown", lambda: classified("he is", device="abacus")),
+    # trajectories
+    ("constant_velocity", "past", "one point", lambda: constant_velocity(PAST[:, :1], 3)),
+    ("constant_velocity", "past", "no batch", lambda: constant_velocity(PAST[0], 3)),
+    ("constant_velocity", "past", "NaN", lambda: constant_velocity(0 / (0 * PAST), 3)),
+    ("constant_velocity", "num_steps", "zero", lambda: constant_velocity(PAST, 0)),
+    ("motion_features", "past", "integers", lambda: motion_features(PAST.long())),
+    ("displacement_errors", "future", "shorter", lambda: displacement_errors(PAST, PAST[:, 1:])),
+    ("displacement_errors", "predicted", "3-d", lambda: displacement_errors(MAPS[0], PAST)),
+    ("steps_between", "future", "fewer", lambda: steps_between(PAST, PAST[:1])),
+    ("steps_between", "future", "6 features", lambda: steps_between(PAST, PAST.repeat(1, 1, 3))),
+    ("roll_out", "net", "a class", lambda: roll_out(PathEncoder, PAST, 3)),
+    ("roll_out", "num_steps", "float", lambda: roll_out(PathEncoder(4, 4, 2, 1, 0.1), PAST, 2.5)),
+    ("Forecaster", "encoder", "a class", lambda: Forecaster(PathEncoder, 4, 3)),
+    ("Forecaster", "num_steps", "zero", lambda: Forecaster(PathEncoder(4, 4, 2, 1, 0.1), 4, 0)),
+    ("gaussian_loss", "future", "longer", lambda: gaussian_loss(PAST[:, :2], PAST[..., 0], PAST)),
+    ("coverage", "probability", "90", lambda: coverage(PAST, PAST[..., 0], PAST, 90)),
+    ("simulate_paths", "num_paths", "zero", lambda: simulate_paths(0, 1)),
+    ("simulate_paths", "seed", "negative", lambda: simulate_paths(5, -1)),
+    ("read_tracks", "name", "pairs", lambda: read_tracks("fra-eng")),
+    ("windows", "num_steps", "one", lambda: windows([], 1)),
+    ("windows", "num_steps", "no tracks", lambda: windows([], 3)),
+    ("show_square", "panels", "a tensor", lambda: show_square(PAST)),
+    ("show_square", "past", "a batch", lambda: show_square({"a": (PAST, {})})),
     ("find_paths", "name", "bytes", lambda: find_paths(b"fra-eng")),
     # losses
     ("cross_entropy", "logits", "2-d", lambda: masked_cross_entropy(LOGITS[0], IDS, LENS)),

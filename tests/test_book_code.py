@@ -25,6 +25,7 @@ TEACHING = [
     "generation",
     "translation",
     "classification",
+    "trajectories",
 ]
 
 

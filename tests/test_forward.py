@@ -3,6 +3,7 @@
 import base64
 import copy
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,8 @@ from d2lmini import (
     shift_right,
     train_seq2seq,
 )
+from d2lmini.data.square import simulate_paths
+from d2lmini.trajectories import Forecaster, PathEncoder, constant_velocity
 
 NUM_HEADS, NUM_LAYERS, NUM_STEPS = 4, 2, 10
 
@@ -283,6 +286,43 @@ def test_the_classifier_s_verdict_agrees(browser):
             "logits": logits,
             "weights": net.pooling.weights[0, :n],
             "attention": net.encoder.attention_weights[:, 0, :, :n, :n],
+        }
+        for name, tensor in due.items():
+            assert (torch.tensor(got[name]) - tensor).abs().max() < 1e-5, name
+    page.close()
+
+
+def test_the_forecast_agrees(browser):
+    """Means, widths and the last position's attention, for paths of every behaviour."""
+    paths, _ = simulate_paths(50, seed=4)
+    past, future = paths.split([15, 25], dim=1)
+    torch.manual_seed(1)
+    net = Forecaster(PathEncoder(32, 64, 4, 2, 0.1), 32, 25).eval()
+    torch.nn.init.normal_(net.output.weight)
+    with torch.no_grad():
+        first = net(past)[0][0]
+    examples = {"first": (past[0], future[0])}
+    figure = figures.explore_walk(net.state_dict(), 4, 2, examples, paths[:3], first)
+    page = open_page(browser, figure)
+    module = (Path(figures.__file__).parent / "forecast.js").read_text(encoding="utf-8")
+    page.add_script_tag(
+        content=re.sub("^import.*$", "", module, flags=re.M).replace("export ", "")
+    )
+    net = net.double()
+    for path in past.double():
+        with torch.no_grad():
+            means, log_sigmas = net(path[None])
+        weights = [block.attention.attention_weights for block in net.encoder.stack.blocks]
+        got = in_browser(
+            page,
+            "(path) => forecast(net, path, 0.4)",
+            path.tolist(),
+        )
+        due = {
+            "means": means[0],
+            "sigmas": log_sigmas[0].exp(),
+            "straight": constant_velocity(path[None], 25)[0],
+            "attention": torch.cat(weights)[:, :, -1].flatten(0, 1),
         }
         for name, tensor in due.items():
             assert (torch.tensor(got[name]) - tensor).abs().max() < 1e-5, name

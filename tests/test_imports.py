@@ -27,6 +27,7 @@ ALLOWED = {
     "translation": {"arguments", "data", "generation"},
     "batched": {"arguments", "data", "generation", "masks"},
     "classification": {"arguments", "data", "masks"},
+    "trajectories": {"arguments", "data", "layers", "masks", "positions", "transformer"},
     "modern": {"arguments", "attention", "masks"},
     "figures": {"arguments", "chapters", "data", "masks", "positions"},
     "checking/trying": set(),

@@ -1,5 +1,7 @@
-"""Checks of arguments that are text, or arrays of it; see d2lmini.arguments."""
+"""Checks of arguments that are data: text, arrays, paths; see d2lmini.arguments."""
 
+import math
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -7,11 +9,15 @@ import torch
 from d2lmini.arguments import (
     check_count,
     check_device,
+    check_floats,
     check_kind,
     check_modules,
+    check_shape,
     check_token,
     check_vocabs,
 )
+
+FASTEST_STEP = 4.0  # metres in 0.4 s: a sprinter's
 
 
 def check_strings(name: str, strings) -> None:
@@ -105,4 +111,39 @@ def check_known(words, vocab) -> None:
         text = " ".join(words)
         raise ValueError(
             f"text ({text!r:.60}) must hold at least one word of the vocabulary"
+        )
+
+
+def check_paths(**paths) -> None:
+    """Positions in metres, (batch, steps, 2), at least two steps; a warning if they look wrong."""
+    for name, path in paths.items():
+        check_floats(name, path)
+        check_shape(name, path, ("batch", "steps", 2))
+        if path.shape[1] < 2:
+            raise ValueError(f"{name} must have at least 2 steps, got {path.shape[1]}")
+        if path.is_cpu and len(path):
+            length = path.diff(dim=1).norm(dim=-1).mean().item()
+            if not math.isfinite(length):
+                bad = path.isfinite().all(-1).logical_not().nonzero()[0].tolist()
+                raise ValueError(
+                    f"{name} must be finite, at (batch, step) = {bad} it is not"
+                )
+            if length > FASTEST_STEP:
+                warnings.warn(
+                    f"{name} should be in metres, 0.4 s apart, but its mean step is "
+                    f"{length:.0f}: are they pixels?",
+                    UserWarning,
+                    stacklevel=3,
+                )
+
+
+def check_forecast(predicted, future) -> None:
+    """As many predicted positions as there are to compare with."""
+    for name, path in (("predicted", predicted), ("future", future)):
+        check_floats(name, path)
+        check_shape(name, path, ("batch", "steps", 2))
+    if predicted.shape != future.shape:
+        raise ValueError(
+            f"predicted {tuple(predicted.shape)} and future {tuple(future.shape)} must have the "
+            "same shape"
         )

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import torch
 
-from d2lmini.arguments import check_count, check_paths
+from d2lmini.arguments import check_count
+from d2lmini.data.arguments import check_paths
 from d2lmini.data.catalogue import POSITIONS
 from d2lmini.data.registry import find_paths
 

@@ -66,6 +66,8 @@ class _Walkers(NamedTuple):
 
 
 def _walkers(num_paths, dice):
+    """Who they are, drawn at random."""
+
     def uniform(low, high):
         return low + (high - low) * torch.rand(num_paths, generator=dice)
 
