@@ -120,12 +120,14 @@ def mean_sd(values):
 def record(name, settings, run, seeds=SEEDS):
     """Write one entry of the ledger: run(seed, **setting) for each setting and seed.
 
-    The file is written after each run. One that is there and was made by the same settings is
-    gone on with.
+    The file is written after each run, and lies in results/unfinished until the last. One that
+    is there and was made by the same settings is gone on with.
     """
-    path = RESULTS / f"{name}.json"
-    RESULTS.mkdir(exist_ok=True)
-    done = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    path, part = RESULTS / f"{name}.json", RESULTS / "unfinished" / f"{name}.json"
+    part.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not part.exists():
+        path.replace(part)
+    done = json.loads(part.read_text(encoding="utf-8")) if part.exists() else {}
     runs = done["runs"] if done.get("setting") == settings else []
     have = [(r["setting"], r["seed"]) for r in runs]
     # Of the code that is loaded, whatever happens to it during the runs.
@@ -153,7 +155,8 @@ def record(name, settings, run, seeds=SEEDS):
                 "runs": runs,
             }
             text = json.dumps(entry, indent=1, ensure_ascii=False)
-            path.write_text(text + "\n", encoding="utf-8")
+            part.write_text(text + "\n", encoding="utf-8")
+    part.replace(path)
 
 
 def up_and_down(optimizer, warmup_steps, steps):

@@ -8,7 +8,7 @@ from torch import nn
 
 from benchmarks.common import up_and_down
 from d2lmini import EncoderDecoder, EncoderStack, batches, train, try_gpu
-from d2lmini.data.paths import read_tracks, rotate_paths, windows
+from d2lmini.data.paths import path_windows, read_tracks, rotate_paths
 from d2lmini.data.square import simulate_paths
 from d2lmini.trajectories import (
     FeatureEmbedding,
@@ -193,7 +193,7 @@ def scene(name):
         the nearest first: relative position and velocity; how many are real (windows,).
     """
     tracks = read_tracks("eth-ucy", name)
-    found = windows(tracks, OBSERVED + PREDICTED)
+    found = path_windows(tracks, OBSERVED + PREDICTED)
     at = {}  # (file, frame) -> pedestrian -> position
     for track in tracks:
         for frame, position in zip(track.frames.tolist(), track.positions, strict=True):

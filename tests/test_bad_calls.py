@@ -73,7 +73,7 @@ from d2lmini.classification import (
 )
 from d2lmini.data import cut_padding, data_folder, find_paths, read_labelled
 from d2lmini.data.buckets import buckets
-from d2lmini.data.paths import read_tracks, windows
+from d2lmini.data.paths import path_windows, read_tracks
 from d2lmini.data.square import simulate_paths
 from d2lmini.data.subwords import Subwords
 from d2lmini.training import train_step, warmup
@@ -378,8 +378,8 @@ BAD = [
     ("simulate_paths", "num_paths", "zero", lambda: simulate_paths(0, 1)),
     ("simulate_paths", "seed", "negative", lambda: simulate_paths(5, -1)),
     ("read_tracks", "name", "pairs", lambda: read_tracks("fra-eng")),
-    ("windows", "num_steps", "one", lambda: windows([], 1)),
-    ("windows", "num_steps", "no tracks", lambda: windows([], 3)),
+    ("path_windows", "num_steps", "one", lambda: path_windows([], 1)),
+    ("path_windows", "num_steps", "no tracks", lambda: path_windows([], 3)),
     ("show_square", "panels", "a tensor", lambda: show_square(PAST)),
     ("show_square", "past", "a batch", lambda: show_square({"a": (PAST, {})})),
     ("find_paths", "name", "bytes", lambda: find_paths(b"fra-eng")),

@@ -9,7 +9,7 @@ import torch
 
 from d2lmini import EncoderDecoder
 from d2lmini.data import data_folder
-from d2lmini.data.paths import read_tracks, rotate_paths, windows
+from d2lmini.data.paths import path_windows, read_tracks, rotate_paths
 from d2lmini.data.square import BEHAVIOURS, FOUNTAIN, KIOSK, simulate_paths
 from d2lmini.trajectories import (
     Forecaster,
@@ -248,7 +248,7 @@ def test_windows_reach_across_no_gap(tmp_path):
     """Against every way to take consecutive positions."""
     frames = [0, 10, 20, 40, 50, 55, 60, 70, 80, 90]
     path = written(tmp_path, *(f"{frame} 7 {frame / 20} 0" for frame in frames))
-    found = windows(read_tracks(path), 3)
+    found = path_windows(read_tracks(path), 3)
     due = [
         frames[i]
         for i in range(len(frames) - 2)
@@ -262,13 +262,13 @@ def test_windows_reach_across_no_gap(tmp_path):
 def test_no_window_is_an_error(tmp_path):
     path = written(tmp_path, "0 1 0 0", "10 1 1 0")
     with pytest.raises(ValueError, match=r"num_steps \(3\) must fit into a track"):
-        windows(read_tracks(path), 3)
+        path_windows(read_tracks(path), 3)
 
 
 def test_pixels_are_noticed(tmp_path):
     path = written(tmp_path, *(f"{10 * i} 1 {300 + 40 * i} 200" for i in range(4)))
     with pytest.warns(UserWarning, match="are they pixels"):
-        windows(read_tracks(path), 3)
+        path_windows(read_tracks(path), 3)
     with pytest.warns(UserWarning, match="mean step is 80"):
         constant_velocity(torch.tensor([[[0.0, 0], [80, 0]]]), 2)
 
@@ -286,7 +286,7 @@ SCENES = {  # windows, ADE and FDE of constant velocity
 def test_scenes_have_their_windows(name):
     if not (Path(data_folder()) / "eth-ucy").is_dir():
         pytest.skip(f"eth-ucy is not in {data_folder()}; set D2LMINI_DATA")
-    positions = windows(read_tracks("eth-ucy", name), 20).positions
+    positions = path_windows(read_tracks("eth-ucy", name), 20).positions
     past, future = positions.split([8, 12], dim=1)
     errors = displacement_errors(constant_velocity(past, 12), future)
     assert (len(positions), *(round(e, 3) for e in errors)) == SCENES[name]

@@ -92,7 +92,7 @@ def _position(path, number, line):
     return int(frame), int(pedestrian), x, y
 
 
-def windows(tracks: list[Track], num_steps: int, spacing: int = 10) -> Windows:
+def path_windows(tracks: list[Track], num_steps: int, spacing: int = 10) -> Windows:
     """Every piece of num_steps positions whose frames are spacing apart.
 
     A track with a missing frame is not bridged: no window reaches across the gap.

@@ -38,9 +38,9 @@ function render({ model, el }) {
     class: "plane square", role: "group", "aria-label": "The square, seen from above" },
   scene, paths, ...handles);
   const onReach = (said) => frame.explain(said);
-  const looks = matrix({ title: "attention of the last step", rowsAre: "heads",
-    columnsAre: "steps, counted back from the last", onReach });
-  looks.element.classList.add("compact");
+  const looks = matrix({ title: "attention of the last position", rowsAre: "layer.head",
+    columnsAre: "observed positions, counted back", onReach });
+  looks.element.classList.add("dense");
   const legend = make("p", { className: "axes" }, ...["forecast", "constant velocity",
     "what happened"].flatMap((name, i) => [
     i ? ", " : "", make("span", { className: `key curve-${i}` }), name]),
@@ -53,7 +53,7 @@ function render({ model, el }) {
         make("p", { className: "caption" },
           "Drag a handle of the observed path, or move it with the arrow keys."),
         plane, legend),
-      make("div", { className: "wide" }, looks.element),
+      looks.element,
     ],
     help: "The circle should hold the walker with the chosen probability.",
   });
@@ -123,12 +123,13 @@ function render({ model, el }) {
       handles[n].setAttribute("aria-label",
         `${name} of the observed path, at ${show(x)}, ${show(y)} metres`);
     });
-    const names = attention.map((_, n) =>
-      `layer ${Math.floor(n / numHeads)}, head ${n % numHeads}`);
-    looks.update({ rows: names, columns: past.map((_, s) => show(s - past.length + 1, 0)), top: 1,
+    const names = attention.map((_, n) => `${Math.floor(n / numHeads)}.${n % numHeads}`);
+    looks.update({ rows: names, columns: past.map((_, s) => show(s - past.length + 1, 0)),
+      top: 1, digits: null,
       value: (i, j) => attention[i][j],
-      explain: (i, j) => `${show(attention[i][j], 4)}: how much the last step takes from the one ${
-        past.length - 1 - j} before it` });
+      explain: (i, j) => `${show(attention[i][j], 4)}: in layer ${Math.floor(i / numHeads)}, head ${
+        i % numHeads}, what the last position takes from that of ${
+        show((past.length - 1 - j) * dt, 1)} s before` });
     const apart = Math.hypot(...means[t].map((v, k) => v - straight[t][k]));
     const missed = happened.length
       ? ` What happened is ${show(Math.hypot(...means[t].map((v, k) => v - happened[t][k])))} m from `
