@@ -138,7 +138,7 @@ def record(name, settings, run, seeds=SEEDS):
                 continue
             start = time.perf_counter()
             result = run(seed, **setting)
-            result = {"setting": setting, "seed": seed, **result}
+            result = {"setting": setting, "seed": seed, "commit": now, **result}
             result.setdefault("seconds", time.perf_counter() - start)
             runs.append(result)
             entry = {

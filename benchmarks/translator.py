@@ -7,25 +7,15 @@ from collections import defaultdict
 import sacrebleu
 import torch
 
-from benchmarks.common import RESULTS, up_and_down
-from d2lmini import (
-    EncoderDecoder,
-    TransformerDecoder,
-    TransformerEncoder,
-    Vocab,
-    beam_search_batch,
-    encode,
-    generate,
-    normalise,
-    read_pairs,
-    seq2seq_loss,
-    try_gpu,
-)
+from benchmarks.common import RESULTS, commit, up_and_down
+from d2lmini import Vocab, normalise, read_pairs, seq2seq_loss, try_gpu
 from d2lmini.data import cut_padding
 from d2lmini.data.buckets import buckets
+from d2lmini.data.catalogue import REGISTRY
 from d2lmini.data.pairs import with_a_gap
-from d2lmini.data.subwords import Subwords, join
+from d2lmini.data.subwords import Subwords, learn_merges
 from d2lmini.training import train_epoch
+from d2lmini.translator import SubwordTranslator
 
 HELD_OUT = 1000  # English sentences in each of test and val
 NUM_STEPS = 40  # one sentence in a thousand has more pieces
@@ -72,40 +62,14 @@ def split_pairs(name):
     return splits
 
 
-class Translator:
-    """A net with one table of pieces for both languages, at both ends of the decoder too."""
-
-    def __init__(self, pairs, num_merges, *sizes):
-        sentences = [sentence for pair in pairs for sentence in pair]
-        self.subwords = Subwords(sentences, num_merges)
-        self.vocab = Vocab([self.subwords.split(s) for s in sentences], min_freq=2)
-        encoder = TransformerEncoder(len(self.vocab), *sizes)
-        decoder = TransformerDecoder(len(self.vocab), *sizes)
-        self.net = EncoderDecoder(encoder, decoder).to(try_gpu())
-        table = encoder.embedding.embedding.weight
-        decoder.embedding.embedding.weight = decoder.output.weight = table
-
-    def encode(self, sentences):
-        return encode([self.subwords.split(s) for s in sentences], self.vocab, NUM_STEPS)
-
-    @torch.no_grad()
-    def translate(self, sentences, beam_size=1):
-        """The translations of normalised sentences, in their order."""
-        self.net.eval()
-        src, lens = self.encode(sentences)
-        found, vocab, device = [""] * len(sentences), self.vocab, try_gpu()
-        for rows in lens.argsort().split(100):
-            longest = lens[rows].max()
-            batch = src[rows, :longest].to(device), lens[rows].to(device)
-            search = self.net, *batch, vocab.bos, vocab.eos, NUM_STEPS
-            if beam_size == 1:
-                best = generate(*search)
-            else:
-                best = [beams[0] for beams in beam_search_batch(*search, beam_size)]
-            for row, (tokens, _) in zip(rows.tolist(), best, strict=True):
-                pieces = vocab.to_tokens([t for t in tokens[1:] if t != vocab.eos])
-                found[row] = join(" ".join(pieces))
-        return found
+def make_translator(pairs, num_merges, sizes):
+    """A translator whose pieces are those of both languages together."""
+    sentences = [sentence for pair in pairs for sentence in pair]
+    merges = learn_merges(sentences, num_merges)
+    subwords = Subwords(merges)
+    vocab = Vocab([subwords.split(sentence) for sentence in sentences], min_freq=2)
+    tokens = vocab.idx_to_token[len(vocab.reserved) :]
+    return SubwordTranslator(merges, tokens, sizes, NUM_STEPS)
 
 
 def scores(predictions, references):
@@ -129,7 +93,7 @@ def run(seed, name, num_merges, num_hiddens, ffn_num_hiddens, num_heads, num_lay
     pairs = [(e, f) for e, french in splits["train"].items() for f in french]
     torch.manual_seed(seed)
     sizes = num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout
-    translator = Translator(pairs, num_merges, *sizes)
+    translator = make_translator(pairs, num_merges, sizes)
     net, bos, device = translator.net, translator.vocab.bos, try_gpu()
     arrays = [
         *translator.encode([e for e, _ in pairs]),
@@ -158,11 +122,10 @@ def run(seed, name, num_merges, num_hiddens, ffn_num_hiddens, num_heads, num_lay
         "seconds": seconds,
         "curve": curve,
     }
-    for beam_size in (1, 4):
+    for key, beam_size in (("greedy", None), ("beam", 4)):
         translations = translator.translate([*test], beam_size)
-        key = "greedy" if beam_size == 1 else "beam"
         found[key] = scores(translations, [*test.values()])
         found[f"{key}_translations"] = translations
-    state = {"ranks": translator.subwords.ranks, "tokens": translator.vocab.idx_to_token}
-    torch.save(state | {"net": net.state_dict()}, RESULTS / f"fra-eng-full-{seed}.pt")
+    path = RESULTS / f"fra-eng-full-{seed}.pt"
+    translator.save(path, data=REGISTRY[name].licence, seed=seed, commit=commit())
     return found

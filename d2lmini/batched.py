@@ -35,10 +35,24 @@ def translate_all(
     """
     check_translation(net, src_vocab, tgt_vocab, num_steps, device)
     check_batched(sentences, batch_size)
+    arrays = encode([normalise(s) for s in sentences], src_vocab, num_steps)
+    return translate_ids(net, *arrays, tgt_vocab, num_steps, device, beam_size, batch_size)
+
+
+def translate_ids(
+    net, src, valid_lens, tgt_vocab, num_steps: int, device, beam_size=None, batch_size=64
+) -> list[str]:
+    """translate_all for sentences that are ids already, words or pieces of words.
+
+    Shapes:
+        src: (sentences, steps), valid_lens: (sentences,): what encode returns
+    Returns:
+        The tokens of each translation, separated by spaces.
+    Source: chapter 8.
+    """
     net.to(device).eval()
-    src, valid_lens = encode([normalise(s) for s in sentences], src_vocab, num_steps)
-    order, found = valid_lens.argsort(), [""] * len(sentences)  # little padding in a batch
-    for start in range(0, len(sentences), batch_size):
+    order, found = valid_lens.argsort(), [""] * len(src)  # little padding in a batch
+    for start in range(0, len(src), batch_size):
         rows = order[start : start + batch_size]
         lens = valid_lens[rows]
         batch = src[rows, : lens.max()].to(device), lens.to(device)

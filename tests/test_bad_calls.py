@@ -75,7 +75,7 @@ from d2lmini.data import cut_padding, data_folder, find_paths, read_labelled
 from d2lmini.data.buckets import buckets
 from d2lmini.data.paths import path_windows, read_tracks
 from d2lmini.data.square import simulate_paths
-from d2lmini.data.subwords import Subwords
+from d2lmini.data.subwords import Subwords, learn_merges
 from d2lmini.training import train_step, warmup
 from d2lmini.trajectories import (
     Forecaster,
@@ -89,6 +89,7 @@ from d2lmini.trajectories import (
     steps_between,
 )
 from d2lmini.translation import encode_source, ngrams
+from d2lmini.translator import SubwordTranslator
 
 PACKAGE = Path(d2lmini.__file__).parent
 CPU = torch.device("cpu")
@@ -106,6 +107,7 @@ BLOCK = functools.cache(lambda: EncoderBlock(8, 16, 2, 0.0))
 DECODER_BLOCK = functools.cache(lambda: DecoderBlock(8, 16, 2, 0.0))
 ATTENTION = functools.cache(lambda: MultiHeadAttention(8, 2, 0.0))
 NET = functools.cache(tiny_net)
+SUBWORDS = functools.cache(lambda: SubwordTranslator([], [], (8, 16, 2, 1, 0.1)))
 LOSS = functools.partial(seq2seq_loss, bos=2)
 
 
@@ -340,9 +342,12 @@ BAD = [
     ("buckets", "lengths", "too few", lambda: buckets([IDS, LENS], LENS[:1], 2)),
     ("buckets", "lengths", "floats", lambda: buckets([IDS, LENS], LENS / 2, 2)),
     ("buckets", "batch_size", "zero", lambda: buckets([IDS, LENS], LENS, 0)),
-    ("Subwords", "sentences", "one string", lambda: Subwords("he is", 5)),
-    ("Subwords", "num_merges", "negative", lambda: Subwords(["he is"], -1)),
-    ("split", "sentence", "a list", lambda: Subwords(["he is"], 5).split(["he"])),
+    ("learn_merges", "sentences", "one string", lambda: learn_merges("he is", 5)),
+    ("learn_merges", "num_merges", "negative", lambda: learn_merges(["he is"], -1)),
+    ("Subwords", "merges", "a number", lambda: Subwords(5)),
+    ("split", "sentence", "a list", lambda: Subwords([]).split(["he"])),
+    ("translate", "sentences", "one string", lambda: SUBWORDS().translate("he is")),
+    ("load", "path", "None", lambda: SubwordTranslator.load(None)),
     # classification
     ("AttentionPooling", "num_hiddens", "zero", lambda: AttentionPooling(0)),
     ("AttentionPooling", "X", "2-d", lambda: AttentionPooling(4)(torch.ones(2, 4))),

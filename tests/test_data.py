@@ -1,3 +1,6 @@
+import itertools
+from collections import Counter
+
 import pytest
 import torch
 from hypothesis import given
@@ -6,7 +9,7 @@ from hypothesis import strategies as st
 from d2lmini import Vocab, batches, encode, load_data_nmt, normalise, read_pairs
 from d2lmini.data import data_folder, label_batches, read_labelled, within_one_word
 from d2lmini.data.buckets import buckets
-from d2lmini.data.subwords import Subwords, join, merge
+from d2lmini.data.subwords import Subwords, join, learn_merges, letters, merge
 
 
 def write(tmp_path, text, encoding="utf-8"):
@@ -226,15 +229,39 @@ def test_as_many_buckets_as_they_say(rows, size):
 
 def test_merges_by_hand():
     """Twice "low", twice "lower": lo, low, then what follows."""
-    subwords = Subwords(["low low lower lower"], num_merges=2)
-    assert [*subwords.ranks] == [("▁l", "o"), ("▁lo", "w")]
-    assert subwords.split("lower low slow") == "▁low e r ▁low ▁s l o w"
-    assert [*Subwords(["low low lower lower"], 99).ranks][-1] == ("▁lowe", "r")
+    merges = learn_merges(["low low lower lower"], num_merges=2)
+    assert merges == [("▁l", "o"), ("▁lo", "w")]
+    assert Subwords(merges).split("lower low slow") == "▁low e r ▁low ▁s l o w"
+    assert learn_merges(["low low lower lower"], 99)[-1] == ("▁lowe", "r")
+    assert learn_merges(["low lower"], 99) == merges  # none of what occurs once
+
+
+def slowly(sentences, num_merges):
+    """learn_merges in its shortest form: count anew after each merge."""
+    words = Counter(" ".join(sentences).split())
+    pieces = {word: letters(word) for word in words}
+    merges = []
+    for _ in range(num_merges):
+        pairs = Counter()
+        for word, times in words.items():
+            for pair in itertools.pairwise(pieces[word]):
+                pairs[pair] += times
+        best = max(pairs, key=lambda pair: (pairs[pair], pair), default=None)
+        if best is None or pairs[best] < 2:
+            break
+        merges.append(best)
+        pieces = {word: merge(parts, best) for word, parts in pieces.items()}
+    return merges
+
+
+def test_counting_what_changes_gives_the_same_as_counting_anew():
+    sentences = [normalise(french) for _, french in read_pairs()]
+    assert learn_merges(sentences, 150) == slowly(sentences, 150)
 
 
 def test_frequent_words_stay_whole_and_rare_ones_do_not():
     sentences = [normalise(english) for english, _ in read_pairs()]
-    subwords = Subwords(sentences, 200)
+    subwords = Subwords(learn_merges(sentences, 200))
     assert subwords.split("she doesn't xylophone .").split()[:2] == ["▁she", "▁doesn't"]
     assert len(subwords.split("xylophone").split()) > 3
 
@@ -242,7 +269,7 @@ def test_frequent_words_stay_whole_and_rare_ones_do_not():
 @given(st.lists(st.text(alphabet="abcé'", min_size=1, max_size=8), min_size=1, max_size=6))
 def test_pieces_can_be_joined_again(words):
     sentence = " ".join(words)
-    subwords = Subwords([sentence, "abc abc"], 5)
+    subwords = Subwords(learn_merges([sentence, "abc abc"], 5))
     assert join(subwords.split(sentence)) == sentence
 
 
@@ -252,6 +279,5 @@ def test_merging_does_not_overlap():
 
 
 def test_what_was_merged_first_is_merged_first():
-    subwords = Subwords([], 0)
-    subwords.ranks = {("b", "c"): 0, ("▁a", "b"): 1}
+    subwords = Subwords([("b", "c"), ("▁a", "b")])
     assert subwords.split("abc") == "▁a bc"

@@ -26,6 +26,7 @@ ALLOWED = {
     "generation": {"arguments", "masks"},
     "translation": {"arguments", "data", "generation"},
     "batched": {"arguments", "data", "generation", "masks"},
+    "translator": {"arguments", "batched", "data", "devices", "transformer"},
     "classification": {"arguments", "data", "masks"},
     "trajectories": {"arguments", "data", "layers", "masks", "positions", "transformer"},
     "modern": {"arguments", "attention", "masks"},

@@ -10,44 +10,76 @@ from d2lmini.data.arguments import check_strings
 START = "▁"  # a piece that begins a word begins with it
 
 
-class Subwords:
-    """Splits words into pieces, which are learned: frequent words stay whole, rare ones do not.
+def letters(word: str) -> list[str]:
+    """The pieces of a word before any merge."""
+    return [START + word[0], *word[1:]]
+
+
+def merge(pieces: list[str], pair: tuple[str, str]) -> list[str]:
+    """The pieces of a word with each occurrence of a pair made one piece."""
+    merged = []
+    for piece in pieces:
+        if merged and (merged[-1], piece) == pair:
+            merged[-1] += piece
+        else:
+            merged.append(piece)
+    return merged
+
+
+def learn_merges(sentences: list[str], num_merges: int) -> list[tuple[str, str]]:
+    """Again and again, the most frequent pair of neighbouring pieces becomes one piece.
 
     Args:
-        sentences: strings, tokens separated by spaces.
-        num_merges: how often the most frequent pair of neighbouring pieces becomes one piece.
+        sentences: strings, words separated by spaces; pieces never reach across a space.
+    Returns:
+        At most num_merges pairs, in the order of the merges; none that occurs only once.
     Source: Sennrich et al. 2016, algorithm 1; chapter 8.
     """
+    check_strings("sentences", sentences)
+    check_count("num_merges", num_merges, least=0)
+    counts = Counter(" ".join(sentences).split())
+    words = {word: letters(word) for word in counts}
+    pairs, users = (
+        Counter(),
+        defaultdict(set),
+    )  # how frequent a pair is, which words have it
 
-    def __init__(self, sentences: list[str], num_merges: int):
-        check_strings("sentences", sentences)
-        check_count("num_merges", num_merges, least=0)
-        counts = Counter(" ".join(sentences).split())
-        words = {word: [START + word[0], *word[1:]] for word in counts}
-        pairs, users = Counter(), defaultdict(set)  # how frequent a pair is, who has it
+    def count(word, sign):
+        for pair in pairwise(words[word]):
+            pairs[pair] += sign * counts[word]
+            users[pair].add(word)
 
-        def count(word, sign):
-            for pair in pairwise(words[word]):
-                pairs[pair] += sign * counts[word]
-                users[pair].add(word)
-
-        for word in words:
+    for word in words:
+        count(word, 1)
+    merges = []
+    while len(merges) < num_merges:
+        best = max(pairs, key=lambda pair: (pairs[pair], pair), default=None)
+        if best is None or pairs[best] < 2:
+            break
+        merges.append(best)
+        for word in users.pop(best):  # only these words change
+            count(word, -1)
+            words[word] = merge(words[word], best)
             count(word, 1)
-        self.ranks = {}  # pair -> how early it was merged
-        for rank in range(num_merges):
-            pair = max(pairs, key=lambda pair: (pairs[pair], pair), default=None)
-            if pair is None or pairs[pair] < 2:
-                break
-            self.ranks[pair] = rank
-            for word in users.pop(pair):
-                count(word, -1)
-                words[word] = merge(words[word], pair)
-                count(word, 1)
-            del pairs[pair]
+        del pairs[best]
+    return merges
+
+
+class Subwords:
+    """Splits words into pieces: frequent words stay whole, rare ones do not.
+
+    Args:
+        merges: pairs of pieces, in the order in which they are merged; see learn_merges.
+    Source: Sennrich et al. 2016, section 3.2; chapter 8.
+    """
+
+    def __init__(self, merges: list[tuple[str, str]]):
+        check_kind("merges", merges, list | tuple, "a list of pairs")
+        self.ranks = {pair: rank for rank, pair in enumerate(merges)}
         self.pieces_of = cache(self._pieces_of)  # a text holds most words many times
 
     def _pieces_of(self, word):
-        pieces = [START + word[0], *word[1:]]
+        pieces = letters(word)
         while True:
             known = [pair for pair in pairwise(pieces) if pair in self.ranks]
             if not known:
@@ -60,17 +92,6 @@ class Subwords:
         return " ".join(
             piece for word in sentence.split() for piece in self.pieces_of(word)
         )
-
-
-def merge(pieces: list[str], pair: tuple[str, str]) -> list[str]:
-    """The pieces of a word with each occurrence of a pair made one piece."""
-    merged = []
-    for piece in pieces:
-        if merged and (merged[-1], piece) == pair:
-            merged[-1] += piece
-        else:
-            merged.append(piece)
-    return merged
 
 
 def join(pieces: str) -> str:

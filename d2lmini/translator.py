@@ -1,0 +1,112 @@
+"""A translator that is ready for use: normalised text, pieces of words, one table, 8 bits."""
+
+from pathlib import Path
+
+import torch
+
+from d2lmini.arguments import check_kind
+from d2lmini.batched import translate_ids
+from d2lmini.data import Vocab, encode, normalise
+from d2lmini.data.arguments import check_strings
+from d2lmini.data.subwords import Subwords, join
+from d2lmini.devices import try_gpu
+from d2lmini.transformer import EncoderDecoder, TransformerDecoder, TransformerEncoder
+
+
+class SubwordTranslator:
+    """The net of chapter 7 on pieces of words, with one table for both languages.
+
+    The table is the embedding of the encoder, that of the decoder, and the output matrix.
+
+    Args:
+        merges: see Subwords.
+        tokens: the pieces that have an id, without the reserved ones, in the order of the ids.
+        sizes: num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout.
+        num_steps: longest sentence, in pieces with <eos>.
+    Source: Press and Wolf 2017; chapter 8.
+    """
+
+    def __init__(self, merges, tokens, sizes, num_steps=40):
+        self.subwords = Subwords(merges)
+        self.vocab = Vocab([" ".join(tokens)])
+        self.sizes, self.num_steps = tuple(sizes), num_steps
+        encoder = TransformerEncoder(len(self.vocab), *sizes)
+        decoder = TransformerDecoder(len(self.vocab), *sizes)
+        decoder.embedding.embedding.weight = encoder.embedding.embedding.weight
+        decoder.output.weight = encoder.embedding.embedding.weight
+        self.net = EncoderDecoder(encoder, decoder).to(try_gpu())
+        self.about = {}
+
+    def encode(self, sentences: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Ids (sentences, num_steps) and valid_lens (sentences,)."""
+        check_strings("sentences", sentences)
+        pieces = [self.subwords.split(normalise(sentence)) for sentence in sentences]
+        return encode(pieces, self.vocab, self.num_steps)
+
+    def translate(self, sentences: list[str], beam_size: int | None = None) -> list[str]:
+        """The translations of some sentences; greedy search if beam_size is None."""
+        ids = self.encode(sentences)
+        search = self.vocab, self.num_steps, try_gpu(), beam_size
+        return [join(pieces) for pieces in translate_ids(self.net, *ids, *search)]
+
+    def save(self, path: Path, **about) -> None:
+        """Write pieces, sizes and weights to a file, the weights of a matrix in 8 bits each.
+
+        Args:
+            about: what a reader of the file should know, such as the licence of the data.
+        """
+        state = self.net.state_dict()
+        kept = {name for name, _ in self.net.named_parameters()}  # each table once
+        torch.save(
+            {
+                "merges": [*self.subwords.ranks],
+                "tokens": self.vocab.idx_to_token[len(self.vocab.reserved) :],
+                "sizes": self.sizes,
+                "num_steps": self.num_steps,
+                "about": about,
+                "weights": {name: to_bytes(state[name].cpu()) for name in kept},
+            },
+            path,
+        )
+
+    @classmethod
+    def load(cls, path: Path) -> "SubwordTranslator":
+        """A translator that save has written; what was said about it is in about.
+
+        Raises:
+            ValueError: the file was not written by save.
+        """
+        check_kind("path", path, str | Path, "a path")
+        saved = torch.load(path, weights_only=True)
+        if not isinstance(saved, dict) or "merges" not in saved:
+            raise ValueError(
+                f"path ({path}) must be a file that SubwordTranslator.save wrote"
+            )
+        parts = (saved[key] for key in ("merges", "tokens", "sizes", "num_steps"))
+        translator = cls(*parts)
+        weights = {name: from_bytes(*stored) for name, stored in saved["weights"].items()}
+        translator.net.load_state_dict(weights, strict=False)  # each table once
+        translator.net.eval()
+        translator.about = saved["about"]
+        return translator
+
+
+def to_bytes(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Whole numbers from -127 to 127, and the scale of each row; a vector stays as it is.
+
+    Returns:
+        (rows, columns) in int8 and (rows, 1); or the vector and the scale 1.
+    Source: chapter 8.
+    """
+    if weights.dim() < 2:
+        return weights, torch.ones(1)
+    scale = weights.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / 127
+    return (weights / scale).round().to(torch.int8), scale
+
+
+def from_bytes(numbers: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    """The weights that to_bytes was given, off by at most half a scale.
+
+    Source: chapter 8.
+    """
+    return numbers * scale

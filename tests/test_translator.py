@@ -1,0 +1,81 @@
+"""The translator that is ready for use."""
+
+import pytest
+import torch
+
+from d2lmini import normalise, read_pairs
+from d2lmini.data.subwords import learn_merges
+from d2lmini.translator import SubwordTranslator, from_bytes, to_bytes
+
+SIZES = 16, 32, 2, 2, 0.1
+
+
+@pytest.fixture
+def translator():
+    pairs = read_pairs(num_examples=200)
+    sentences = [normalise(text) for pair in pairs for text in pair]
+    merges = learn_merges(sentences, 60)
+    torch.manual_seed(0)
+    pieces = SubwordTranslator(merges, [], SIZES)
+    tokens = {piece for s in sentences for piece in pieces.subwords.split(s).split()}
+    return SubwordTranslator(merges, sorted(tokens), SIZES)
+
+
+def test_one_table_serves_three_times(translator):
+    net = translator.net
+    tables = {
+        net.encoder.embedding.embedding.weight.data_ptr(),
+        net.decoder.embedding.embedding.weight.data_ptr(),
+        net.decoder.output.weight.data_ptr(),
+    }
+    assert len(tables) == 1
+    assert len({id(p) for p in net.parameters()}) == len([*net.parameters()])
+
+
+def test_pieces_have_ids(translator):
+    ids, lens = translator.encode(["He’s calm!", "xyz"])
+    pieces = translator.vocab.to_tokens(ids[0, : lens[0] - 1].tolist())
+    assert "".join(pieces).replace("▁", " ").strip() == "he's calm !"
+    assert translator.vocab.unk not in ids[0]
+
+
+def test_translations_are_words(translator):
+    found = translator.translate(["He is calm.", "Go!"])
+    assert len(found) == 2 and all(isinstance(text, str) for text in found)
+    assert "▁" not in "".join(found)
+    assert translator.translate(["He is calm."], beam_size=3) != []
+
+
+def test_what_is_saved_comes_back(translator, tmp_path):
+    path = tmp_path / "translator.pt"
+    translator.save(path, licence="none")
+    again = SubwordTranslator.load(path)
+    assert again.about == {"licence": "none"} and again.sizes == SIZES
+    assert again.vocab.idx_to_token == translator.vocab.idx_to_token
+    assert again.subwords.ranks == translator.subwords.ranks
+    for name, weights in translator.net.state_dict().items():
+        got = again.net.state_dict()[name]
+        step = weights.abs().amax(dim=-1, keepdim=True) / 127
+        assert ((got - weights).abs() <= 0.51 * step + 1e-9).all(), name
+    number = sum(p.numel() for p in translator.net.parameters())
+    assert path.stat().st_size < 2 * number + 60_000
+    tables = again.net.decoder.output.weight, again.net.encoder.embedding.embedding.weight
+    assert tables[0] is tables[1]
+
+
+def test_bytes_are_off_by_half_a_scale():
+    weights = torch.tensor([[1.0, -0.5, 0.013], [0.0, 0.0, 0.0]])
+    numbers, scale = to_bytes(weights)
+    assert numbers.dtype == torch.int8 and numbers[0].tolist() == [127, -64, 2]
+    assert ((from_bytes(numbers, scale) - weights).abs() <= scale / 2 + 1e-9).all()
+    vector = torch.randn(4)
+    assert torch.equal(from_bytes(*to_bytes(vector)), vector)
+
+
+def test_another_file_is_refused(tmp_path):
+    path = tmp_path / "weights.pt"
+    torch.save({"net": torch.ones(2)}, path)
+    with pytest.raises(
+        ValueError, match=r"must be a file that SubwordTranslator\.save wrote"
+    ):
+        SubwordTranslator.load(path)
