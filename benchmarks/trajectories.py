@@ -180,8 +180,12 @@ def run_square(seed, model):
         found["one_step"] = history.loss.iloc[-1]
     ade, fde = displacement_errors(predicted, future)
     each = (predicted - future).norm(dim=-1).mean(dim=1)  # (paths,)
-    centimetres = (100 * each).round().int().tolist()
-    return found | {"ade": ade, "fde": fde, "ade_of_each_cm": centimetres}
+    return found | {"ade": ade, "fde": fde, "ade_of_each_cm": in_a_line(100 * each)}
+
+
+def in_a_line(numbers):
+    """Whole numbers as one string: in a list each would take a line of the ledger."""
+    return " ".join(str(round(number)) for number in numbers.tolist())
 
 
 @functools.cache
@@ -375,8 +379,8 @@ def run_scenes(seed, model, noise=None, others=False):
         # A pedestrian's windows overlap, so it is pedestrians that a bootstrap has to draw.
         sums = torch.zeros(int(tracks.max()) + 1).index_add(0, tracks, each)
         counts = torch.bincount(tracks)
-        found["windows_of_each"] = counts[counts > 0].tolist()
-        found["ade_of_each_mm"] = (1000 * sums / counts)[counts > 0].round().int().tolist()
+        found["windows_of_each"] = in_a_line(counts[counts > 0])
+        found["ade_of_each_mm"] = in_a_line((1000 * sums / counts)[counts > 0])
         scenes[name] = found
     mean = {
         key: sum(s[key] for s in scenes.values()) / len(scenes) for key in ("ade", "fde")
