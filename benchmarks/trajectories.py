@@ -4,6 +4,7 @@ import functools
 import itertools
 
 import torch
+from sklearn.linear_model import LinearRegression
 from torch import nn
 
 from benchmarks.common import up_and_down
@@ -325,11 +326,11 @@ def forecasts_of(net, name, others):
 
 
 def regression(names):
-    """Least squares from observed to future positions, both as differences from the last."""
-    paths = torch.cat([turned(*scene(name)[::2])[0] for name in names])
-    inputs, targets = paths[:, :OBSERVED].flatten(1), paths[:, OBSERVED:].flatten(1)
-    ones = torch.ones(len(paths), 1)
-    return torch.linalg.lstsq(torch.cat([inputs, ones], dim=1), targets).solution
+    """Least squares from all observed coordinates to all future ones."""
+    # In double precision: where people walk smoothly, columns nearly depend on each other.
+    paths = torch.cat([turned(*scene(name)[::2])[0] for name in names]).double()
+    past, future = paths.split([OBSERVED, PREDICTED], dim=1)
+    return LinearRegression().fit(past.flatten(1), future.flatten(1))
 
 
 def partial_futures(name):
@@ -365,10 +366,9 @@ def run_scenes(seed, model, noise=None, others=False):
         if model == "constant velocity":
             predicted = constant_velocity(paths[:, :OBSERVED], PREDICTED)
         elif model == "linear regression":
-            inputs = torch.cat(
-                [paths[:, :OBSERVED].flatten(1), torch.ones(len(paths), 1)], 1
-            )
-            predicted = (inputs @ regression(rest)).view(-1, PREDICTED, 2)
+            past = paths[:, :OBSERVED].double().flatten(1)
+            predicted = torch.from_numpy(regression(rest).predict(past)).float()
+            predicted = predicted.view(-1, PREDICTED, 2)
         else:
             torch.manual_seed(seed)
             net = train_forecaster(rest, noise, others)

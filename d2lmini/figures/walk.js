@@ -80,13 +80,16 @@ function render({ model, el }) {
     state.set({ moved: now.moved.map((by, m) => (m === n ? [hold(x) - ox, hold(y) - oy] : by)) });
   }
   handles.forEach((handle, n) => {
-    handle.addEventListener("pointerdown", (event) => handle.setPointerCapture(event.pointerId));
-    handle.addEventListener("pointermove", (event) => {
-      if (!event.buttons) return;
+    const follow = (event) => {
       const box = plane.getBoundingClientRect();
       moveTo(n, ((event.clientX - box.left) / box.width) * 2 * REACH - REACH,
         REACH - ((event.clientY - box.top) / box.height) * 2 * REACH);
+    };
+    handle.addEventListener("pointerdown", (event) => {
+      handle.setPointerCapture(event.pointerId);
+      follow(event);
     });
+    handle.addEventListener("pointermove", (event) => event.buttons && follow(event));
     handle.addEventListener("keydown", (event) => {
       const step = {
         ArrowLeft: [-0.25, 0], ArrowRight: [0.25, 0], ArrowUp: [0, 0.25], ArrowDown: [0, -0.25],
