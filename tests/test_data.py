@@ -1,15 +1,26 @@
+import gzip
+import hashlib
 import itertools
 from collections import Counter
 
+import make_deu_eng_mini  # of tools/
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from d2lmini import Vocab, batches, encode, load_data_nmt, normalise, read_pairs
-from d2lmini.data import data_folder, label_batches, read_labelled, within_one_word
+from d2lmini.data import (
+    data_folder,
+    label_batches,
+    read_labelled,
+    registry,
+    within_one_word,
+)
 from d2lmini.data.buckets import buckets
-from d2lmini.data.subwords import Subwords, join, learn_merges, letters, merge
+from d2lmini.data.catalogue import PAIRS, DataSet, File
+from d2lmini.data.registry import CORPORA
+from d2lmini.data.subwords import Subwords, join, learn_merges, merge, spelt
 
 
 def write(tmp_path, text, encoding="utf-8"):
@@ -75,7 +86,7 @@ def test_your_own_file(tmp_path):
 def test_a_bad_line_is_named(tmp_path, line):
     path = write(tmp_path, f"Go.\tVa !\n\n{line}\n")
     with pytest.raises(
-        ValueError, match=r"own.tsv, line 3: expected english<TAB>french, got"
+        ValueError, match=r"own.tsv, line 3: expected source<TAB>target, got"
     ):
         read_pairs(path)
 
@@ -118,7 +129,7 @@ def test_bad_files(tmp_path):
     with pytest.raises(ValueError, match=r"own.tsv must be UTF-8"):
         read_pairs(write(tmp_path, "Go.\tça\n", "latin-1"))
     with pytest.raises(
-        ValueError, match=r"own.tsv must hold at least one line of english<TAB>french"
+        ValueError, match=r"own.tsv must hold at least one line of source<TAB>target"
     ):
         read_pairs(write(tmp_path, "\n"))
 
@@ -133,7 +144,7 @@ def test_wrong_arguments():
         read_pairs(split="dev")
     for name in ("eng-ger", "", "."):
         with pytest.raises(
-            ValueError, match=r"name \('.*'\) must be one of \['eng-fra-mini'"
+            ValueError, match=r"name \('.*'\) must be one of \['deu-eng-mini'"
         ):
             read_pairs(name, split="val")
     with pytest.raises(ValueError, match=r"num_steps \(0\) must be at least 1"):
@@ -224,6 +235,111 @@ def test_as_many_buckets_as_they_say(rows, size):
     assert len(data) == len(list(data))
 
 
+# Two files side by side, and German
+
+
+def gzipped(path, lines):
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.write("".join(f"{line}\n" for line in lines))
+    return path
+
+
+@pytest.fixture
+def two_files(tmp_path, monkeypatch):
+    """A data set of two gzipped files a split, which lie where they should."""
+
+    def make(german, english):
+        files = []
+        for language, lines in (("de", german), ("en", english)):
+            path = gzipped(tmp_path / f"own.{language}.gz", lines)
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            files.append(
+                File(path.name, "https://example.org", digest, path.stat().st_size)
+            )
+        known = DataSet("none", PAIRS, {"train": tuple(files)})
+        monkeypatch.setitem(registry.REGISTRY, "own", known)
+        monkeypatch.setenv("D2LMINI_DATA", str(tmp_path))
+        return tmp_path
+
+    return make
+
+
+def test_two_files_are_read_side_by_side(two_files):
+    two_files(["Ein Hund.", "Zwei."], ["A dog.", "Two."])
+    assert read_pairs("own") == [("Ein Hund.", "A dog."), ("Zwei.", "Two.")]
+    assert read_pairs("own", num_examples=1) == [("Ein Hund.", "A dog.")]
+
+
+def test_two_files_of_different_length_are_refused(two_files):
+    two_files(["Ein Hund.", "Zwei.", "Drei."], ["A dog."])
+    with pytest.raises(
+        ValueError, match=r"own.de.gz \(3 lines\) and .*own.en.gz \(1 lines\)"
+    ):
+        read_pairs("own")
+
+
+def test_a_line_without_its_translation_is_named(two_files):
+    two_files(["Ein Hund.", "Zwei."], ["A dog.", " "])
+    with pytest.raises(ValueError, match=r"line 2: expected source<TAB>target, got 'Zwei"):
+        read_pairs("own")
+
+
+def test_a_gzip_file_that_was_cut_short_is_refused(tmp_path):
+    path = gzipped(tmp_path / "own.tsv.gz", [f"{i}\tnumber {i}" for i in range(999)])
+    assert len(read_pairs(path)) == 999
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(ValueError, match=r"own.tsv.gz must be a whole gzip file"):
+        read_pairs(path)
+
+
+def test_multi30k_has_its_splits():
+    path = data_folder() / "multi30k" / "train.de.gz"
+    if not path.exists():
+        pytest.skip(f"multi30k is not at {path.parent}; set D2LMINI_DATA")
+    splits = {split: read_pairs("multi30k", split) for split in ("train", "val", "test")}
+    assert {split: len(pairs) for split, pairs in splits.items()} == {
+        "train": 29000, "val": 1014, "test": 1000}  # fmt: skip
+    assert splits["val"][1][1].startswith("A man sleeping in a green room")
+
+
+def test_the_german_corpus_is_what_its_grammar_writes():
+    for split, text in make_deu_eng_mini.files().items():
+        path = CORPORA / "deu-eng-mini" / f"{split}.tsv"
+        assert path.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_no_german_test_sentence_is_near_a_training_sentence(side):
+    sentences = {
+        split: [normalise(pair[side]) for pair in read_pairs("deu-eng-mini", split)]
+        for split in ("train", "val", "test")
+    }
+    assert [*map(len, sentences.values())] == [2000, 200, 200]
+    for split in ("val", "test"):
+        assert within_one_word(sentences[split], sentences["train"]) == 0
+    assert within_one_word(sentences["test"], sentences["val"]) == 0
+
+
+def test_german_verbs_stand_where_they_should():
+    """Second in a main clause, last after a relative pronoun: read off the sentences."""
+    verbs = {v for verb in make_deu_eng_mini.INTRANSITIVE for v in verb[2:4]}
+    verbs |= {v for verb, _ in make_deu_eng_mini.TRANSITIVE for v in verb[2:4]}
+    verbs = {verb.split()[0] for verb in verbs}
+    seen = 0
+    for german, english in read_pairs("deu-eng-mini"):
+        if ", d" in german:  # ein Mann, der einen Hut trägt, ...
+            clause = german.split(", ")[1]
+            assert any(clause.endswith(verb) for verb in verbs), german
+            assert " who " in english
+            seen += 1
+        elif "," in english and "," not in german:  # im Park liest ein Mann ...
+            place = next(de for en, de in make_deu_eng_mini.PLACES
+                         if english.lower().startswith(en))  # fmt: skip
+            assert german.lower().removeprefix(place.lower()).split()[0] in verbs, german
+            seen += 1
+    assert seen > 600
+
+
 # Subwords
 
 
@@ -239,7 +355,7 @@ def test_merges_by_hand():
 def slowly(sentences, num_merges):
     """learn_merges in its shortest form: count anew after each merge."""
     words = Counter(" ".join(sentences).split())
-    pieces = {word: letters(word) for word in words}
+    pieces = {word: spelt(word) for word in words}
     merges = []
     for _ in range(num_merges):
         pairs = Counter()

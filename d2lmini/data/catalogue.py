@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 # What the columns of a line are.
-PAIRS = "english", "french"
+PAIRS = "source", "target"
 LABELLED = "text", "label"
 POSITIONS = "frame", "pedestrian", "x", "y"
 
@@ -26,7 +26,8 @@ class DataSet(NamedTuple):
     splits: dict[str, tuple[File, ...]]
 
 
-EMBEDDED = {"eng-fra-mini": PAIRS, "reviews-mini": LABELLED}  # folders of corpora/
+# Folders of corpora/.
+EMBEDDED = {"eng-fra-mini": PAIRS, "deu-eng-mini": PAIRS, "reviews-mini": LABELLED}
 
 
 SST2 = "https://raw.githubusercontent.com/clairett/pytorch-sentiment-classification/master/data"
@@ -46,6 +47,17 @@ def eth_ucy(name: str, sha256: str, num_bytes: int) -> File:
     """One file of ETH and UCY: positions at 2.5 a second."""
     url = f"{ETH_UCY}/raw/all_data/{name}.txt"
     return File(f"eth-ucy/{name}.txt", url, sha256, num_bytes)
+
+
+MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
+
+
+def multi30k(name: str, *hashes_and_sizes: tuple[str, int]) -> tuple[File, File]:
+    """One split of Multi30k: a file of German sentences, and a file of their English."""
+    return tuple(
+        File(f"multi30k/{name}.{language}.gz", f"{MULTI30K}/{name}.{language}.gz", *known)
+        for language, known in zip(("de", "en"), hashes_and_sizes, strict=True)
+    )
 
 
 REGISTRY = {
@@ -140,6 +152,45 @@ REGISTRY = {
                     "uni_examples",
                     "61f432c0ab3070ed0ef150fbeabcd7baf839cab5495a46e6105bd747f0a092a7",
                     109_307,
+                ),
+            ),
+        },
+    ),
+    "multi30k": DataSet(
+        licence="for research; Elliott et al. 2016, captions of Flickr30k in two languages",
+        columns=PAIRS,
+        splits={
+            "train": multi30k(
+                "train",
+                (
+                    "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
+                    637_044,
+                ),
+                (
+                    "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
+                    568_929,
+                ),
+            ),
+            "val": multi30k(
+                "val",
+                (
+                    "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
+                    24_681,
+                ),
+                (
+                    "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
+                    21_650,
+                ),
+            ),
+            "test": multi30k(
+                "test_2016_flickr",
+                (
+                    "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
+                    22_890,
+                ),
+                (
+                    "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
+                    21_077,
                 ),
             ),
         },

@@ -18,12 +18,13 @@ def read_pairs(
     """The first sentence pairs of a corpus, in the order of its file.
 
     Args:
-        name: "eng-fra-mini", "fra-eng", or the path of a file of english<TAB>french lines.
-        split: "train"; "eng-fra-mini" also has "val", "test" and "compositional", of which the
-            last holds sentences that put known words together in a new way.
+        name: "eng-fra-mini" or "fra-eng", English and French; "deu-eng-mini" or "multi30k",
+            German and English; or the path of a file of source<TAB>target lines.
+        split: "train"; all but "fra-eng" have "val" and "test", and "eng-fra-mini" has
+            "compositional": sentences that put known words together in a new way.
         num_examples: how many pairs at the most; None = all.
     Returns:
-        A list of (english, french) strings. Blank lines are skipped, columns after the second
+        A list of (source, target) strings. Blank lines are skipped, columns after the second
         are ignored.
     Raises:
         ValueError, OSError: see registry.read_rows.
@@ -32,7 +33,7 @@ def read_pairs(
     if num_examples is not None:
         check_count("num_examples", num_examples)
     rows = read_rows(name, split, PAIRS)
-    return [(english, french) for _, _, english, french in islice(rows, num_examples)]
+    return [(source, target) for _, _, source, target in islice(rows, num_examples)]
 
 
 def with_a_gap(sentence: str) -> set[str]:

@@ -3,8 +3,11 @@
 A new data set is an entry of the catalogue.
 """
 
+import gzip
 import os
 import zipfile
+import zlib
+from itertools import zip_longest
 from pathlib import Path
 
 from d2lmini.data.catalogue import EMBEDDED, PAIRS, REGISTRY, File
@@ -84,33 +87,61 @@ def find_paths(
     )
 
 
+def read_lines(path: Path):
+    """Yield the lines of a UTF-8 file, of what is in it if it is gzipped.
+
+    Raises:
+        ValueError: it is not UTF-8, or no whole gzip file.
+    """
+    is_gzipped = path.suffix == ".gz"
+    try:
+        with (gzip.open if is_gzipped else open)(path, "rt", encoding="utf-8-sig") as lines:
+            yield from lines
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be UTF-8: {error}") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{path} must be a whole gzip file: {error}") from error
+
+
 def read_rows(name: str | Path, split: str, columns: tuple[str, str]):
     """Yield (path, line number, first column, second column) of each line of a split.
 
-    Blank lines are skipped, columns after the second are ignored.
+    Blank lines of a file with tabs are skipped, columns after the second are ignored. A split
+    of two files has a column in each.
 
     Raises:
         ValueError: a line without a tab or with an empty column (file and line number), a file
-            that is not UTF-8 or has no line, or see find_paths.
+            that has no line, two files of different length, or see read_lines and find_paths.
     """
-    (path,) = find_paths(name, split, columns)
+    paths = find_paths(name, split, columns)
     is_empty = True
-    try:
-        with open(path, encoding="utf-8-sig") as lines:
-            for number, line in enumerate(lines, start=1):
-                cells = [cell.strip() for cell in line.split("\t")]
-                if len(cells) > 1 and cells[0] and cells[1]:
-                    is_empty = False
-                    yield path, number, cells[0], cells[1]
-                elif cells != [""]:
-                    form = "<TAB>".join(columns)
-                    raise ValueError(
-                        f"{path}, line {number}: expected {form}, got {line.strip()!r}"
-                    )
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be UTF-8: {error}") from error
+    for number, cells in enumerate(_cells(*paths), start=1):
+        if len(cells) > 1 and cells[0] and cells[1]:
+            is_empty = False
+            yield paths[0], number, cells[0], cells[1]
+        elif cells != [""]:
+            form, got = "<TAB>".join(columns), "\t".join(cells)
+            raise ValueError(f"{paths[0]}, line {number}: expected {form}, got {got!r}")
     if is_empty:
-        raise ValueError(f"{path} must hold at least one line of {'<TAB>'.join(columns)}")
+        form = "<TAB>".join(columns)
+        raise ValueError(f"{paths[0]} must hold at least one line of {form}")
+
+
+def _cells(path, second=None):
+    """The columns of each line: between tabs, or of two files side by side."""
+    if second is None:
+        for line in read_lines(path):
+            yield [cell.strip() for cell in line.split("\t")]
+        return
+    counts = [0, 0]
+    for row in zip_longest(read_lines(path), read_lines(second)):
+        counts = [n + (line is not None) for n, line in zip(counts, row, strict=True)]
+        if counts[0] == counts[1]:
+            yield [line.strip() for line in row]
+    if counts[0] != counts[1]:
+        raise ValueError(
+            f"{path} ({counts[0]} lines) and {second} ({counts[1]} lines) must be equally long"
+        )
 
 
 def fetch(file: File, licence: str) -> Path:

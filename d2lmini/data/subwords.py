@@ -10,7 +10,7 @@ from d2lmini.data.arguments import check_strings
 START = "▁"  # a piece that begins a word begins with it
 
 
-def letters(word: str) -> list[str]:
+def spelt(word: str) -> list[str]:
     """The pieces of a word before any merge."""
     return [START + word[0], *word[1:]]
 
@@ -38,7 +38,7 @@ def learn_merges(sentences: list[str], num_merges: int) -> list[tuple[str, str]]
     check_strings("sentences", sentences)
     check_count("num_merges", num_merges, least=0)
     counts = Counter(" ".join(sentences).split())
-    words = {word: letters(word) for word in counts}
+    words = {word: spelt(word) for word in counts}
     pairs, users = (
         Counter(),
         defaultdict(set),
@@ -79,7 +79,7 @@ class Subwords:
         self.pieces_of = cache(self._pieces_of)  # a text holds most words many times
 
     def _pieces_of(self, word):
-        pieces = letters(word)
+        pieces = spelt(word)
         while True:
             known = [pair for pair in pairwise(pieces) if pair in self.ranks]
             if not known:
