@@ -1,5 +1,7 @@
 """The translator that is ready for use."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -7,6 +9,7 @@ from d2lmini import normalise, read_pairs
 from d2lmini.data.subwords import learn_merges
 from d2lmini.translator import SubwordTranslator, from_bytes, to_bytes
 
+RESULTS = Path(__file__).parents[1] / "results"
 SIZES = 16, 32, 2, 2, 0.1
 
 
@@ -79,3 +82,12 @@ def test_another_file_is_refused(tmp_path):
         ValueError, match=r"must be a file that SubwordTranslator\.save wrote"
     ):
         SubwordTranslator.load(path)
+
+
+def test_the_translator_of_the_ledger_is_small_and_translates():
+    path = RESULTS / "fra-eng-full.pt"
+    assert path.stat().st_size < 2_000_000
+    translator = SubwordTranslator.load(path)
+    assert "tatoeba.org" in translator.about["data"]
+    found = translator.translate(["Where is the library?", "Tom doesn't see the red car."])
+    assert found == ["où est la bibliothèque ?", "tom ne voit pas la voiture rouge ."]
