@@ -142,11 +142,11 @@ class Reader(Subject):
 
 
 class Walker(Subject):
-    """The next position: the mean of some steps, and sometimes a push by the fountain.
+    """The next place: the mean of some steps, and sometimes a push by the fountain.
 
     Args:
-        push: where the fountain, which stands at the origin, pushes: "" nowhere, "near" within
-            3 m of it, "far" everywhere else.
+        push: where the fountain, which stands at the origin, pushes: "" nowhere, "near" up to
+            5 m from the origin, "far" everywhere else.
         steps: the mean of which steps is taken, counted back from the last: [1] = the last.
     Shapes:
         past: (8, 2), metres; result: (2,)
@@ -162,7 +162,6 @@ class Walker(Subject):
 
     def __call__(self, past):
         last = past[-1]
-        is_near = bool(last.norm() < 3)
-        pushed = self._push == ("near" if is_near else "far")
+        pushed = self._push == ("near" if last.norm() <= 5 else "far")
         step = past.diff(dim=0)[[-n for n in self._steps]].mean(dim=0)  # (2,)
         return last + step + 0.3 * pushed * torch.sign(last + 0.01)

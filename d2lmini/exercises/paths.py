@@ -76,20 +76,28 @@ def _at_most(frames, num_steps, spacing):
     return [i for i in starts if all(s <= spacing for s in steps[i : i + num_steps - 1])]
 
 
+def _at_least(frames, num_steps, spacing):
+    """Frames that are no nearer than spacing."""
+    starts = range(len(frames) - num_steps + 1)
+    steps = [b - a for a, b in itertools.pairwise(frames)]
+    return [i for i in starts if all(s >= spacing for s in steps[i : i + num_steps - 1])]
+
+
 def _frames_case(dice):
-    frames = [0]
+    spacing, frames = dice.number(2, 12), [dice.number(0, 9)]
     for _ in range(dice.number(5, 12)):
-        frames.append(frames[-1] + (10 if dice.number(0, 3) else dice.number(1, 3) * 5))
-    return frames, dice.number(2, 4), 10
+        is_even = dice.number(0, 3)
+        frames.append(frames[-1] + (spacing if is_even else dice.number(1, 2 * spacing)))
+    return frames, dice.number(2, 4), spacing
 
 
-def radius(sigma, probability):
-    """Of the circle that holds a Gaussian walker with this probability."""
-    return sigma * math.sqrt(-2 * math.log(1 - probability))
+def best_sigma(distances):
+    """The sigma of least surprise, on average, for these distances from the centre."""
+    return math.sqrt(sum(r**2 for r in distances) / (2 * len(distances)))
 
 
-def _circle_case(dice):
-    return dice.number(1, 40) / 10, dice.number(5, 95) / 100
+def _distances_case(dice):
+    return ([dice.number(0, 80) / 10 for _ in range(dice.number(1, 6))] + [1.0],)
 
 
 def cancelling_errors(predicted, future):
@@ -108,14 +116,15 @@ def _pairs_case(dice):
     return dice.normal(batch, steps, 2), dice.normal(batch, steps, 2)
 
 
-PAST = torch.tensor([[-7.0 + i, 0.25 * i] for i in range(8)])
+PAST = torch.tensor([[-10.0 + i, 0.25 * i] for i in range(8)])  # ends 3.5 m from the origin
+FAR, CLOSE = (40.0, 0.0), (0.5, -1.0)  # shifts that lead away, and that do not
 
 
 def _differ(a, b):
     return not torch.allclose(a, b, atol=1e-4)
 
 
-def uses(net, shifts=((40.0, 0.0), (0.0, -40.0), (0.5, -1.5), (8.0, 3.0)), moved=range(6)):
+def uses(net, shifts=(FAR, CLOSE), moved=range(6)):
     """Whether net uses the place, and whether it uses more than the last step."""
     here = net(PAST) - PAST[-1]
     place = any(
@@ -129,15 +138,8 @@ def uses(net, shifts=((40.0, 0.0), (0.0, -40.0), (0.5, -1.5), (8.0, 3.0)), moved
     return [place, back]
 
 
-def _two_last_move(net):
-    """Moves every position but the last, and with them the last step."""
-    other = PAST.clone()
-    other[:-1] += torch.tensor([0.5, -1.0])
-    return [uses(net)[0], _differ(net(other), net(PAST))]
-
-
 def _all_early_move(net):
-    """Moves all early positions alike: only one step changes."""
+    """Moves all early places alike: only one step changes."""
     other = PAST.clone()
     other[:6] += torch.tensor([0.5, -1.0])
     return [uses(net)[0], _differ(net(other), net(PAST))]
@@ -153,8 +155,11 @@ def _predictor(push, steps):
     return (Walker(push, steps),)
 
 
+STEPS = [[1], [1, 2], [7], [1, 2, 3], [1, 2, 3, 4], [3], [1, 2, 3, 4, 5, 6, 7]]
+
+
 def _drawn_predictor(dice):
-    steps = [[1], [1, 2], [7], [1, 2, 3, 4], [3]][dice.number(0, 4)]
+    steps = STEPS[dice.number(0, len(STEPS) - 1)]
     return _predictor(["", "near", "far"][dice.number(0, 2)], steps)
 
 
@@ -166,9 +171,11 @@ EXERCISES = [
         {
             "sums of distances, where means are asked for": lambda: [4.0, 3.0],
             "ADE and FDE exchanged": lambda: [3.0, 4 / 3],
-            "a walker who is predicted to stand still": lambda: [2.22, 3.0],
+            "a walker who is predicted to stand still": lambda: [
+                (math.sqrt(2) + math.sqrt(5) + 3) / 3, 3.0
+            ],
             "the root of the mean square; the mean of the distances is asked for": (
-                lambda: [1.826, 3.0]
+                lambda: [math.sqrt(10 / 3), 3.0]
             ),
             "the first step left out of the mean, because it is right": lambda: [2.0, 3.0],
             "the mean of the differences along x and along y, not the distance": (
@@ -180,13 +187,15 @@ EXERCISES = [
             "Constant velocity says (2, 2), (3, 3), (4, 4). How far is each from what was walked?",
             "The distances are 0, 1 and 3.",
         ),
+        tolerance=5e-3,
     ),
     Exercise(
         "paths-2",
         turn,
         [
             _path((0, 0), (0, 2)), _path((5, 5), (4, 4), (3, 4)),
-            _path((1, 0), (2, 1), (2, 3)), _path((0, 0), (1, 2), (4, -2))],
+            _path((1, 0), (2, 1), (2, 3)), _path((0, 0), (1, 2), (4, -2)),
+            (torch.tensor([[[1.0, 0], [2, 0], [4, 0]], [[0, 0], [0, 1], [0, 4]]]),)],
         {
             "turned the other way round": lambda past: (
                 _turned_by(past, past[:, -1] - past[:, -2], sign=-1)
@@ -200,6 +209,18 @@ EXERCISES = [
             ),
             "turned by the first step, not by the last": lambda past: (
                 _turned_by(past, past[:, 1] - past[:, 0])
+            ),
+            "turned by the last two steps together, not by the last one": lambda past: (
+                _turned_by(past, past[:, -1] - past[:, max(-3, -past.shape[1])])
+            ),
+            "the last step backwards: the walker comes from the right": lambda past: (
+                _turned_by(past, past[:, -2] - past[:, -1])
+            ),
+            "the direction of the first path, for all of them": lambda past: (
+                _turned_by(past, (past[:1, -1] - past[:1, -2]).expand(len(past), -1))
+            ),
+            "a direction that was not divided by its length": lambda past: (
+                turn(past) * (past[:, -1:] - past[:, -2:-1]).norm(dim=-1, keepdim=True)
             ),
             "the last step along the y axis": lambda past: (
                 turn(past).flip(-1) * torch.tensor([-1, 1])
@@ -223,7 +244,8 @@ EXERCISES = [
         windows,
         [
             ([0, 10, 20, 30], 3, 10), ([0, 10, 30, 40, 50], 3, 10), ([0, 10, 15, 20, 30], 3, 10),
-            ([0, 5, 20, 30, 40], 3, 10), ([0, 10, 20, 30, 40, 50], 2, 10), ([0, 10], 3, 10)],
+            ([0, 5, 20, 30, 40], 3, 10), ([0, 10, 20, 30, 40, 50], 2, 10), ([0, 10], 3, 10),
+            ([3, 8, 13, 23, 28, 33], 3, 5)],
         {
             "the first and the last frame only; between them anything may happen": _ends_only,
             "a start too few: the last window may end with the last frame": lambda f, n, s: (
@@ -233,6 +255,8 @@ EXERCISES = [
             "windows one frame too short": lambda f, n, s: windows(f, n - 1, s),
             "windows that do not overlap": _apart,
             "frames that are nearer than spacing": _at_most,
+            "a spacing of 10, whatever is asked for": lambda f, n, s: windows(f, n, 10),
+            "frames that are further apart than spacing": _at_least,
             "every start, with the gaps bridged": lambda f, n, s: [*range(len(f) - n + 1)],
             "frames, where places in the list are asked for": lambda f, n, s: (
                 [f[i] for i in windows(f, n, s)]
@@ -248,35 +272,38 @@ EXERCISES = [
     ),
     Exercise(
         "paths-4",
-        radius,
-        [(1.0, 0.5), (2.0, 0.9), (0.5, 0.25), (3.0, 0.99)],
+        best_sigma,
+        [([5.0],), ([3.0, 4.0],), ([1.0, 1.0, 1.0, 5.0],), ([0.0, 2.0],)],
         {
-            "p, where 1 - p belongs: a surer circle must be larger": lambda s, p: (
-                s * math.sqrt(-2 * math.log(p))
+            "the sigma of a Gaussian on a line: in the plane, half of the mean square": lambda d: (
+                math.sqrt(2) * best_sigma(d)
             ),
-            "a root that was not taken": lambda s, p: -2 * s * math.log(1 - p),
-            "a missing 2": lambda s, p: s * math.sqrt(-math.log(1 - p)),
-            "the square of the radius": lambda s, p: -2 * s**2 * math.log(1 - p),
-            "the interval of a Gaussian on a line; this one is in the plane": lambda s, p: (
-                s * math.sqrt(2) * torch.erfinv(torch.tensor(p)).item()
+            "the square of sigma": lambda d: best_sigma(d) ** 2,
+            "the mean distance, divided by the root of 2": lambda d: sum(d) / len(d) / math.sqrt(2),
+            "the sum of squares, where their mean belongs": lambda d: (
+                best_sigma(d) * math.sqrt(len(d))
             ),
-            "a radius that does not grow with sigma": lambda s, p: (
-                math.sqrt(-2 * math.log(1 - p))
+            "the spread of the distances around their mean": lambda d: (
+                math.sqrt(sum((r - sum(d) / len(d)) ** 2 for r in d) / (2 * len(d)))
             ),
+            "the largest distance alone": lambda d: max(d) / math.sqrt(2),
+            "half of the root of the mean square": lambda d: best_sigma(d) / math.sqrt(2),
         },
         (
-            "Write p = 1 - exp(-R² / (2 sigma²)) and solve for R.",
-            "exp(-R² / (2 sigma²)) = 1 - p. Take the logarithm of both sides.",
-            "R² = -2 sigma² log(1 - p).",
+            "Write the mean of the nats: the mean of r squared, over 2 sigma squared, plus "
+            "2 log sigma.",
+            "Set its derivative to zero: - (mean of r squared) / sigma cubed + 2 / sigma = 0.",
+            "sigma squared is half of the mean of the squares.",
         ),
-        draw=_circle_case,
+        draw=_distances_case,
     ),
     Exercise(
         "paths-5",
         cancelling_errors,
         [
             _pair([[3.0, 4.0], [-3.0, -4.0]]), _pair([[1.0, 0.0], [0.0, 1.0]]),
-            _pair([[2.0, 0.0], [0.0, 0.0]], [[0.0, -1.0], [0.0, 3.0]])],
+            _pair([[2.0, 0.0], [0.0, 0.0]], [[0.0, -1.0], [0.0, 3.0]]),
+            _pair([[1.0, 0.0]], [[3.0, 0.0]])],
         {
             "the mean distance, without a mistake": lambda p, f: (p - f).norm(dim=-1).mean(),
             "the root of the mean square": lambda p, f: (
@@ -290,6 +317,9 @@ EXERCISES = [
                 (p - f).mean(dim=0).norm(dim=-1).mean()
             ),
             "the mean of x and y, without signs": lambda p, f: (p - f).abs().mean(),
+            "the largest of the paths, or the first path alone": lambda p, f: (
+                (p - f).mean(dim=1).norm(dim=-1).amax()
+            ),
             "the largest distance of each path": lambda p, f: (
                 (p - f).norm(dim=-1).amax(dim=1).mean()
             ),
@@ -308,20 +338,27 @@ EXERCISES = [
         uses,
         [
             _predictor("", [1]), _predictor("near", [1]), _predictor("far", [1]),
-            _predictor("", [1, 2]), _predictor("", [7]), _predictor("near", [1, 2, 3, 4]),
-            _predictor("far", [3])],
+            _predictor("", [1, 2]), _predictor("", [7]), _predictor("near", [1, 2, 3]),
+            _predictor("far", [3]), _predictor("", [1, 2, 3, 4, 5, 6, 7])],
         {
-            "a single shift: the fountain may push near it only, or far from it only": lambda net: (
-                uses(net, shifts=((1.0, 1.0),))
+            "shifts that never lead from near the fountain to far from it": lambda net: (
+                uses(net, shifts=(CLOSE,))
             ),
-            "earlier positions that move all together: only one of their steps changes": (
+            "earlier places that move all together: only one of their steps changes": (
                 _all_early_move
             ),
-            "a last step that changes with the earlier ones: everybody uses that": _two_last_move,
-            "the first position alone: somebody may look back less far": lambda net: (
-                uses(net, moved=[0])
+            "a last step that changes, too, or a belief that everybody looks back": lambda net: (
+                uses(net, moved=range(8))
             ),
-            "predictions that are compared without taking the shift off": _no_shift_taken_off,
+            "only the first places: somebody may look back less far": lambda net: (
+                uses(net, moved=range(3))
+            ),
+            "a first place that stays: somebody may look back that far": lambda net: (
+                uses(net, moved=range(1, 6))
+            ),
+            "predictions that are compared with the shift left in, or without a tolerance": (
+                _no_shift_taken_off
+            ),
             "the two answers exchanged": lambda net: uses(net)[::-1],
             "two answers that are always the same": lambda net: [any(uses(net))] * 2,
             "the belief that it uses nothing": lambda net: [False, False],
@@ -330,8 +367,8 @@ EXERCISES = [
         (
             "Whoever does not know the place predicts a shifted path for a shifted past: take the "
             "shift off before you compare.",
-            "Try shifts that end near the fountain, and shifts that end far from it.",
-            "Change one of the first six positions at a time; the last two stay as they are.",
+            "Begin with a past that ends within 5 m of the origin, and shift it far away.",
+            "Change one of the first six places at a time; the last two stay as they are.",
         ),
         draw=_drawn_predictor,
     ),
