@@ -72,6 +72,43 @@ def make_translator(pairs, num_merges, sizes):
     return SubwordTranslator(merges, tokens, sizes, NUM_STEPS)
 
 
+def fit(translator, pairs, val, label_smoothing, batch_size, lr, warmup_steps, num_epochs):
+    """Train on normalised pairs, the rate falling to 0; loss and BLEU on val by epoch.
+
+    Args:
+        val: source sentences, and for each the list of its translations.
+    """
+    arrays = [
+        *translator.encode([source for source, _ in pairs]),
+        *translator.encode([target for _, target in pairs]),
+    ]
+    data = buckets(arrays, arrays[1] + arrays[3], batch_size, cut_padding)
+    net, bos = translator.net, translator.vocab.bos
+    optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
+    schedule = up_and_down(optimizer, warmup_steps, num_epochs * len(data))
+
+    def loss(net, batch):
+        return seq2seq_loss(net, batch, bos, label_smoothing)
+
+    curve = []
+    for epoch in range(1, num_epochs + 1):
+        nats, per_sec = train_epoch(net.train(), data, loss, optimizer, schedule, try_gpu())
+        bleu = scores(translator.translate(val[0]), val[1])["bleu"]
+        curve.append({"loss": round(nats, 4), "val_bleu": round(bleu, 2)})
+        print(f"epoch {epoch}: {curve[-1]}, {per_sec:.0f} tokens/s", flush=True)
+    return curve
+
+
+def tested(translator, sentences, references, beam_size=4):
+    """Scores and translations of sentences, by greedy and by beam search."""
+    found = {}
+    for key, size in (("greedy", None), ("beam", beam_size)):
+        translations = translator.translate(sentences, size)
+        found[key] = scores(translations, references)
+        found[f"{key}_translations"] = translations
+    return found
+
+
 def scores(predictions, references):
     """BLEU with all references of a sentence, with the first alone, chrF, and their signatures."""
     most = max(map(len, references))
@@ -87,45 +124,22 @@ def scores(predictions, references):
 
 
 def run(seed, name, num_merges, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout,
-        label_smoothing, batch_size, lr, warmup_steps, num_epochs):  # fmt: skip
+        **training):  # fmt: skip
     """Train once, test once; what came out, and the weights in results/name-seed.pt."""
     splits, start = split_pairs(name), time.perf_counter()
+    val, test = (([*splits[s]], [*splits[s].values()]) for s in ("val", "test"))
     pairs = [(e, f) for e, french in splits["train"].items() for f in french]
     torch.manual_seed(seed)
     sizes = num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout
     translator = make_translator(pairs, num_merges, sizes)
-    net, bos, device = translator.net, translator.vocab.bos, try_gpu()
-    arrays = [
-        *translator.encode([e for e, _ in pairs]),
-        *translator.encode([f for _, f in pairs]),
-    ]
-    data = buckets(arrays, arrays[1] + arrays[3], batch_size, cut_padding)
-    optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
-    schedule = up_and_down(optimizer, warmup_steps, num_epochs * len(data))
-
-    def loss(net, batch):
-        return seq2seq_loss(net, batch, bos, label_smoothing)
-
-    curve, val = [], splits["val"]
-    for epoch in range(1, num_epochs + 1):
-        nats, per_sec = train_epoch(net.train(), data, loss, optimizer, schedule, device)
-        bleu = scores(translator.translate([*val]), [*val.values()])["bleu"]
-        curve.append({"loss": round(nats, 4), "val_bleu": round(bleu, 2)})
-        print(f"epoch {epoch}: {curve[-1]}, {per_sec:.0f} tokens/s", flush=True)
-    seconds = time.perf_counter() - start
-    test = splits["test"]
     found = {
-        "parameters": sum(p.numel() for p in net.parameters()),
+        "parameters": sum(p.numel() for p in translator.net.parameters()),
         "train_pairs": len(pairs),
         "train_sentences": len(splits["train"]),
-        "val_sentences": len(val),
-        "seconds": seconds,
-        "curve": curve,
+        "val_sentences": len(splits["val"]),
+        "curve": fit(translator, pairs, val, **training),
+        "seconds": time.perf_counter() - start,
     }
-    for key, beam_size in (("greedy", None), ("beam", 4)):
-        translations = translator.translate([*test], beam_size)
-        found[key] = scores(translations, [*test.values()])
-        found[f"{key}_translations"] = translations
     path = RESULTS / f"fra-eng-full-{seed}.pt"
     translator.save(path, data=REGISTRY[name].licence, seed=seed, commit=commit())
-    return found
+    return found | tested(translator, *test)

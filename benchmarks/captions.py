@@ -1,0 +1,136 @@
+"""Runs of chapter 12: Multi30k, as the book's source translates it, and with subwords."""
+
+import math
+import time
+
+import torch
+from torch import nn
+
+from benchmarks.translator import fit, make_translator, scores, tested
+from d2lmini import (
+    EncoderDecoder,
+    LearnedPositionalEncoding,
+    TransformerDecoder,
+    TransformerEncoder,
+    Vocab,
+    corpus_bleu,
+    encode,
+    normalise,
+    read_pairs,
+    seq2seq_loss,
+    translate_all,
+    try_gpu,
+)
+from d2lmini.data import cut_padding
+from d2lmini.data.buckets import buckets
+from d2lmini.training import evaluate, train_epoch
+
+NUM_STEPS = 50  # the longest caption has 46 tokens
+EXPERIMENTS = {
+    "multi30k": [
+        {"name": "multi30k", "model": "source", "positions": "learned"},
+        {"name": "multi30k", "model": "source", "positions": "sinusoidal"},
+    ]
+}
+
+
+def read_splits(name, is_reversed=False):
+    """Normalised pairs of each split, in the order of the file; other way round if reversed."""
+    splits = {}
+    for split in ("train", "val", "test"):
+        pairs = [(normalise(a), normalise(b)) for a, b in read_pairs(name, split)]
+        splits[split] = [pair[::-1] for pair in pairs] if is_reversed else pairs
+    return splits
+
+
+def make_source(vocabs, positions):
+    """The source's net: width 256, 8 heads, 3 + 3 layers, a table of 100 learned positions."""
+    sizes = 256, 512, 8, 3, 0.1
+    net = EncoderDecoder(
+        TransformerEncoder(len(vocabs[0]), *sizes),
+        TransformerDecoder(len(vocabs[1]), *sizes),
+    )
+    if positions == "learned":
+        for side in (net.encoder, net.decoder):
+            side.embedding.positions = LearnedPositionalEncoding(256, 0.1, max_len=100)
+    for parameter in net.parameters():  # the tables too
+        if parameter.dim() > 1:
+            nn.init.xavier_uniform_(parameter)
+    return net
+
+
+def run_source(seed, splits, positions):
+    """Ten epochs at a constant rate; the weights of the best on the validation pairs."""
+    torch.manual_seed(seed)
+    start, device = time.perf_counter(), try_gpu()
+    vocabs, data = [], {split: [] for split in splits}
+    for side in (0, 1):
+        sentences = {
+            split: [pair[side] for pair in pairs] for split, pairs in splits.items()
+        }
+        vocabs.append(Vocab(sentences["train"], min_freq=2))
+        for split in splits:
+            data[split] += encode(sentences[split], vocabs[side], NUM_STEPS)
+    net = make_source(vocabs, positions).to(device)
+    loaders = {
+        split: buckets(arrays, arrays[1] + arrays[3], 128, cut_padding)
+        for split, arrays in data.items()
+    }
+    optimizer = torch.optim.Adam(net.parameters(), lr=5e-4, fused=True)
+    constant = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=1.0)
+
+    def loss(net, batch):
+        return seq2seq_loss(net, batch, vocabs[1].bos)
+
+    curve, best = [], None
+    for epoch in range(1, 11):
+        nats, per_sec = train_epoch(
+            net.train(), loaders["train"], loss, optimizer, constant, device
+        )
+        val = evaluate(net, loaders["val"], loss, device)
+        curve.append({"loss": round(nats, 4), "val_loss": round(val, 4)})
+        print(f"epoch {epoch}: {curve[-1]}, {per_sec:.0f} tokens/s", flush=True)
+        if best is None or val < best[0]:
+            best = val, {name: tensor.clone() for name, tensor in net.state_dict().items()}
+    net.load_state_dict(best[1])
+    found = {
+        "parameters": sum(p.numel() for p in net.parameters()),
+        "curve": curve,
+        "seconds": time.perf_counter() - start,
+    }
+    with torch.no_grad():
+        batch_means = [
+            loss(net.eval(), [array.to(device) for array in batch])[0].item()
+            for batch in loaders["test"]
+        ]
+    found["perplexity"] = math.exp(evaluate(net, loaders["test"], loss, device))
+    # As the source computes it: the mean of the batches' means, long and short alike.
+    found["perplexity_of_batches"] = math.exp(sum(batch_means) / len(batch_means))
+    sources, references = map(list, zip(*splits["test"], strict=True))
+    translations = translate_all(net, sources, *vocabs, NUM_STEPS, device)
+    found["bleu_plain"] = corpus_bleu(translations, references)
+    found |= scores(translations, [[reference] for reference in references])
+    return found | {"translations": translations}
+
+
+def run_pieces(seed, splits, num_merges, sizes, beam_size=4, **training):
+    """A SubwordTranslator: joint pieces, one table, label smoothing, a rate that falls."""
+    torch.manual_seed(seed)
+    start = time.perf_counter()
+    translator = make_translator(splits["train"], num_merges, sizes)
+    val, test = (
+        ([source for source, _ in splits[s]], [[target] for _, target in splits[s]])
+        for s in ("val", "test")
+    )
+    curve = fit(translator, splits["train"], val, **training)
+    return {
+        "parameters": sum(p.numel() for p in translator.net.parameters()),
+        "curve": curve,
+        "seconds": time.perf_counter() - start,
+    } | tested(translator, *test, beam_size)
+
+
+def run(seed, name, model, is_reversed=False, **setting):
+    """Train once, test once; what came out, as a dict for the ledger."""
+    splits = read_splits(name, is_reversed)
+    return (run_source if model == "source" else run_pieces)(seed, splits, **setting)
