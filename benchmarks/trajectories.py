@@ -199,10 +199,9 @@ def run_square(seed, model):
         predicted = constant_velocity(past, 25)
     elif model.startswith("forecaster"):
         net = Forecaster(PathEncoder(32, 64, 4, 2, 0.0), 32, 25)
-        alone = model.endswith("alone")
-        fit(
-            net, loss=gaussian_alone if alone else forecasting_loss, lr=0.005, num_epochs=30
-        )
+        losses = {"alone": gaussian_alone, "distance": squared_loss}
+        loss = losses.get(model.split()[-1], forecasting_loss)
+        fit(net, loss=loss, lr=0.005, num_epochs=30)
         with torch.no_grad():
             predicted, log_sigmas = (X.cpu() for X in net.eval()(past.to(try_gpu())))
         found["nats"] = gaussian_loss(predicted, log_sigmas, future).item()
