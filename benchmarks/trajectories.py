@@ -43,12 +43,13 @@ EXPERIMENTS = {
             "constant velocity",
             "steps",
             "positions",
+            "positions, own given",
             "positions, change added",
             "steps, base 1000",
             "steps, bias",
             "steps, no ReLU",
             "steps, noise",
-            "steps, own steps given",
+            "steps, own given",
             "forecaster",
             "forecaster, squared distance",
             "forecaster, Gaussian alone",
@@ -113,12 +114,7 @@ def place_loss(net, batch):
 @torch.no_grad()
 def roll_out_places(net, past, num_steps):
     """roll_out for a decoder of positions."""
-    memory, caches = net.eval().encoder(past), None
-    place, places = past[:, -1:], []
-    for _ in range(num_steps):
-        place, caches = net.decoder(place, memory, caches=caches)
-        places.append(place)
-    return torch.cat(places, dim=1)
+    return own_given(net.eval(), past, past[:, -1:], num_steps)
 
 
 def noisy_loss(net, batch):
@@ -131,16 +127,28 @@ def noisy_loss(net, batch):
     return errors.mean(), errors.numel()
 
 
+def own_given(net, past, first, num_steps):
+    """What the decoder returns if it is given its own output, with gradients; from first on."""
+    memory, caches = net.encoder(past), None
+    output, outputs = first, []
+    for _ in range(num_steps):
+        output, caches = net.decoder(output, memory, caches=caches)
+        outputs.append(output)
+    return torch.cat(outputs, dim=1)
+
+
 def own_steps_loss(net, batch):
-    """walking_loss without a teacher: each step is predicted from the net's own steps before."""
+    """walking_loss without a teacher."""
     past, future = batch
     given, following = steps_between(past, future)
-    memory, caches = net.encoder(past), None
-    step, steps = given[:, :1], []
-    for _ in range(future.shape[1]):
-        step, caches = net.decoder(step, memory, caches=caches)
-        steps.append(step)
-    errors = (torch.cat(steps, dim=1) - following).norm(dim=-1)
+    errors = (own_given(net, past, given[:, :1], future.shape[1]) - following).norm(dim=-1)
+    return errors.mean(), errors.numel()
+
+
+def own_places_loss(net, batch):
+    """place_loss without a teacher."""
+    past, future = batch
+    errors = (own_given(net, past, past[:, -1:], future.shape[1]) - future).norm(dim=-1)
     return errors.mean(), errors.numel()
 
 
@@ -171,7 +179,8 @@ def make_walker(model):
     sizes = 32, 64, 4, 2, 0.0
     if model.startswith("positions"):
         decoder = PlaceDecoder(*sizes, added="added" in model)
-        return EncoderDecoder(PathEncoder(*sizes), decoder), place_loss, roll_out_places
+        loss = own_places_loss if "own" in model else place_loss
+        return EncoderDecoder(PathEncoder(*sizes), decoder), loss, roll_out_places
     net = EncoderDecoder(PathEncoder(*sizes), PathDecoder(*sizes))
     parts = net.encoder, net.decoder
     if "base" in model:
