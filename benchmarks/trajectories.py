@@ -365,6 +365,16 @@ def forecasts_of(net, name, others):
     return means, log_sigmas, paths
 
 
+def jitter(paths):
+    """Correlation of a change of step with the next one.
+
+    Where each place is marked with an error of its own, a change is undone by the next; errors
+    alone would give -2/3. Where places lie on a smooth curve, changes go on.
+    """
+    changes = paths.diff(dim=1).diff(dim=1)  # (windows, steps - 2, 2)
+    return ((changes[:, 1:] * changes[:, :-1]).sum() / (changes**2).sum()).item()
+
+
 def regression(names):
     """Least squares from all observed coordinates to all future ones."""
     # In double precision: where people walk smoothly, columns nearly depend on each other.
@@ -405,6 +415,7 @@ def run_scenes(seed, model, noise=None, others=False):
         found = {"windows": len(paths)}
         if model == "constant velocity":
             predicted = constant_velocity(paths[:, :OBSERVED], PREDICTED)
+            found["jitter"] = jitter(paths)
         elif model == "linear regression":
             past = paths[:, :OBSERVED].double().flatten(1)
             predicted = torch.from_numpy(regression(rest).predict(past)).float()
