@@ -11,6 +11,8 @@ from conftest import tiny_net
 
 from d2lmini import TransformerEncoder, figures
 from d2lmini.classification import Classifier, Verdict
+from d2lmini.data.square import simulate_paths
+from d2lmini.trajectories import Forecaster, PathEncoder
 from d2lmini.translation import AttentionWeights
 
 WORDS = ["<pad>", "<unk>", "<bos>", "<eos>", "go", "</script>"]
@@ -48,6 +50,15 @@ def verdict():
     )
 
 
+def walk():
+    torch.manual_seed(0)
+    net = Forecaster(PathEncoder(8, 16, 2, 2, 0.0), 8, 4)
+    paths, _ = simulate_paths(3, seed=0, num_steps=10)
+    examples = {"straight </script>": (paths[0, :6], paths[0, 6:])}
+    first = net(paths[:1, :6])[0][0].detach()
+    return figures.explore_walk(net.state_dict(), 2, 2, examples, paths, first)
+
+
 FIGURES = {
     name: function
     for name, function in inspect.getmembers(figures, inspect.isfunction)
@@ -57,6 +68,7 @@ FIGURES = {
     "explore_training": training,
     "explore_translator": translator,
     "explore_verdict": verdict,
+    "explore_walk": walk,
 }
 
 each_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from d2lmini import EncoderDecoder
+from d2lmini import EncoderDecoder, sinusoidal_table
 from d2lmini.data import data_folder
 from d2lmini.data.paths import path_windows, read_tracks, rotate_paths
 from d2lmini.data.square import BEHAVIOURS, FOUNTAIN, KIOSK, simulate_paths
 from d2lmini.trajectories import (
+    FeatureEmbedding,
     Forecaster,
     PathDecoder,
     PathEncoder,
@@ -119,6 +120,14 @@ def test_a_padded_path_is_read_as_a_short_one(past):
     with torch.no_grad():
         padded = encoder(longer, torch.full((3,), 6))[:, :6]
         torch.testing.assert_close(padded, encoder(past))
+
+
+def test_features_pass_a_relu_before_the_positions():
+    embedding = FeatureEmbedding(6, 8, 0.0)
+    features = torch.randn(2, 5, 6)
+    hidden = embedding(features) - sinusoidal_table(5, 8)
+    due = embedding.dense(features)
+    torch.testing.assert_close(hidden, due * (due > 0), atol=1e-6, rtol=1e-5)
 
 
 def test_walking_loss_is_the_mean_distance_of_steps(walker, past):

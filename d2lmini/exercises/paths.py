@@ -112,7 +112,7 @@ def _pair(*displacements):
 
 
 def _pairs_case(dice):
-    batch, steps = dice.sizes(2)
+    batch, steps = dice.sizes(2, low=3)
     return dice.normal(batch, steps, 2), dice.normal(batch, steps, 2)
 
 
