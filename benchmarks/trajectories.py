@@ -102,13 +102,22 @@ class PlaceDecoder(PathDecoder):
         return self.output(X) * 3 + self.added * places, caches
 
 
+def mean_error(predicted, wanted):
+    """Mean distance, and of how many."""
+    errors = (predicted - wanted).norm(dim=-1)
+    return errors.mean(), errors.numel()
+
+
+def lens_of(past):
+    """All of it, in every row."""
+    return torch.full((len(past),), past.shape[1], device=past.device)
+
+
 def place_loss(net, batch):
     """walking_loss for a decoder of positions."""
     past, future = batch
     given = torch.cat([past[:, -1:], future[:, :-1]], dim=1)
-    valid_lens = torch.full((len(past),), past.shape[1], device=past.device)
-    errors = (net(past, given, valid_lens) - future).norm(dim=-1)
-    return errors.mean(), errors.numel()
+    return mean_error(net(past, given, lens_of(past)), future)
 
 
 @torch.no_grad()
@@ -122,9 +131,7 @@ def noisy_loss(net, batch):
     past, future = batch
     given, following = steps_between(past, future)
     given = given + 0.02 * torch.randn_like(given)
-    valid_lens = torch.full((len(past),), past.shape[1], device=past.device)
-    errors = (net(past, given, valid_lens) - following).norm(dim=-1)
-    return errors.mean(), errors.numel()
+    return mean_error(net(past, given, lens_of(past)), following)
 
 
 def own_given(net, past, first, num_steps):
@@ -141,15 +148,13 @@ def own_steps_loss(net, batch):
     """walking_loss without a teacher."""
     past, future = batch
     given, following = steps_between(past, future)
-    errors = (own_given(net, past, given[:, :1], future.shape[1]) - following).norm(dim=-1)
-    return errors.mean(), errors.numel()
+    return mean_error(own_given(net, past, given[:, :1], future.shape[1]), following)
 
 
 def own_places_loss(net, batch):
     """place_loss without a teacher."""
     past, future = batch
-    errors = (own_given(net, past, past[:, -1:], future.shape[1]) - future).norm(dim=-1)
-    return errors.mean(), errors.numel()
+    return mean_error(own_given(net, past, past[:, -1:], future.shape[1]), future)
 
 
 def gaussian_alone(net, batch):

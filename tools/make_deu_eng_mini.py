@@ -11,8 +11,9 @@ language.
 """
 
 import random
-from pathlib import Path
 from typing import NamedTuple
+
+import corpus_files  # of this folder
 
 from d2lmini.data.pairs import with_a_gap
 
@@ -324,13 +325,5 @@ def files():
     }
 
 
-def main():
-    """Write the splits into the package."""
-    folder = Path(__file__).parents[1] / "d2lmini" / "corpora" / "deu-eng-mini"
-    folder.mkdir(exist_ok=True)
-    for split, text in files().items():
-        (folder / f"{split}.tsv").write_text(text, encoding="utf-8", newline="\n")
-
-
 if __name__ == "__main__":
-    main()
+    corpus_files.write("deu-eng-mini", files())

@@ -16,7 +16,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import cycle, islice, product
-from pathlib import Path
+
+import corpus_files  # of this folder
 
 # Forms of a verb are listed for je, tu, il or elle, nous, ils.
 JE, TU, IL, NOUS, ILS = range(5)
@@ -693,12 +694,5 @@ def files():
     }
 
 
-def main():
-    """Write the splits into the package."""
-    folder = Path(__file__).parents[1] / "d2lmini" / "corpora" / "eng-fra-mini"
-    for split, text in files().items():
-        (folder / f"{split}.tsv").write_text(text, encoding="utf-8", newline="\n")
-
-
 if __name__ == "__main__":
-    main()
+    corpus_files.write("eng-fra-mini", files())

@@ -12,7 +12,8 @@ never shows that adjective (see `is_new`).
 """
 
 import random
-from pathlib import Path
+
+import corpus_files  # of this folder
 
 GOOD, BAD = 1, 0
 # Each can be said of each part of a film, and of the film.
@@ -169,13 +170,5 @@ def files():
     }
 
 
-def main():
-    """Write the splits into the package."""
-    folder = Path(__file__).parents[1] / "d2lmini" / "corpora" / "reviews-mini"
-    folder.mkdir(exist_ok=True)
-    for split, text in files().items():
-        (folder / f"{split}.tsv").write_text(text, encoding="utf-8", newline="\n")
-
-
 if __name__ == "__main__":
-    main()
+    corpus_files.write("reviews-mini", files())

@@ -1,7 +1,7 @@
 // Chapters 1 and 4: a query among keys in the plane; weights, output and entropy follow.
 import { checkbox, choice, controlState, figure, make, matrix, show, slider } from "./matrix.js";
 import { dot, softmax, weightedSum } from "./forward.js";
-import { draw, lines } from "./lines.js";
+import { draw, lines, movable } from "./lines.js";
 
 const SIDE = 3; // the plane goes from -SIDE to SIDE
 const SIZES = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
@@ -62,25 +62,10 @@ function render({ model, el }) {
 
   const moveTo = (x, y) => state.set({
     query: [x, y].map((v) => Math.round(Math.max(-SIDE, Math.min(SIDE, v)) * 20) / 20) });
-  const follow = (event) => {
-    const box = plane.getBoundingClientRect();
-    moveTo(((event.clientX - box.left) / box.width) * 2 * SIDE - SIDE,
-      SIDE - ((event.clientY - box.top) / box.height) * 2 * SIDE);
-  };
-  plane.addEventListener("pointerdown", (event) => {
-    plane.setPointerCapture(event.pointerId);
-    follow(event);
-  });
-  plane.addEventListener("pointermove", (event) => event.buttons && follow(event));
-  plane.addEventListener("keydown", (event) => {
-    const step = {
-      ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1],
-    }[event.key];
-    if (!step) return;
-    event.preventDefault();
+  movable(plane, plane, { reach: SIDE, step: 0.1, to: moveTo, by: (dx, dy) => {
     const [x, y] = state.get().query;
-    moveTo(x + step[0], y + step[1]);
-  });
+    moveTo(x + dx, y + dy);
+  } });
 
   function update(now) {
     const { query: q, similarity, d_k: d } = now;

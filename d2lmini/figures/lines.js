@@ -90,3 +90,26 @@ export function lines({ title, xIs, onReach }) {
   };
   return { element, update };
 }
+
+// Lets the pointer drag an element over an svg whose middle is the origin and whose border is at
+// reach, and the arrow keys move it by step. to(x, y) and by(dx, dy) do it; y goes up.
+export function movable(element, svg, { reach, step, to, by }) {
+  const follow = (event) => {
+    const { left, top, width, height } = svg.getBoundingClientRect();
+    to(((event.clientX - left) / width) * 2 * reach - reach,
+      reach - ((event.clientY - top) / height) * 2 * reach);
+  };
+  element.addEventListener("pointerdown", (event) => {
+    element.setPointerCapture(event.pointerId);
+    follow(event);
+  });
+  element.addEventListener("pointermove", (event) => event.buttons && follow(event));
+  element.addEventListener("keydown", (event) => {
+    const way = {
+      ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, step], ArrowDown: [0, -step],
+    }[event.key];
+    if (!way) return;
+    event.preventDefault(); // the page would scroll
+    by(...way);
+  });
+}

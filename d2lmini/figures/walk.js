@@ -2,7 +2,7 @@
 import { choice, controlState, figure, make, matrix, show, slider } from "./matrix.js";
 import { makeNet } from "./forward.js";
 import { forecast } from "./forecast.js";
-import { draw } from "./lines.js";
+import { draw, movable } from "./lines.js";
 
 const REACH = 17; // the picture goes from -REACH to REACH, in metres
 const HANDLES = { start: 0, middle: 0.5, end: 1 }; // where on the path, as a share of it
@@ -79,27 +79,11 @@ function render({ model, el }) {
     const hold = (v) => Math.round(Math.max(-REACH, Math.min(REACH, v)) * 20) / 20;
     state.set({ moved: now.moved.map((by, m) => (m === n ? [hold(x) - ox, hold(y) - oy] : by)) });
   }
-  handles.forEach((handle, n) => {
-    const follow = (event) => {
-      const box = plane.getBoundingClientRect();
-      moveTo(n, ((event.clientX - box.left) / box.width) * 2 * REACH - REACH,
-        REACH - ((event.clientY - box.top) / box.height) * 2 * REACH);
-    };
-    handle.addEventListener("pointerdown", (event) => {
-      handle.setPointerCapture(event.pointerId);
-      follow(event);
-    });
-    handle.addEventListener("pointermove", (event) => event.buttons && follow(event));
-    handle.addEventListener("keydown", (event) => {
-      const step = {
-        ArrowLeft: [-0.25, 0], ArrowRight: [0.25, 0], ArrowUp: [0, 0.25], ArrowDown: [0, -0.25],
-      }[event.key];
-      if (!step) return;
-      event.preventDefault();
+  handles.forEach((handle, n) => movable(handle, plane, { reach: REACH, step: 0.25,
+    to: (x, y) => moveTo(n, x, y), by: (dx, dy) => {
       const [x, y] = at(observedOf(state.get()), Object.values(HANDLES)[n]);
-      moveTo(n, x + step[0], y + step[1]);
-    });
-  });
+      moveTo(n, x + dx, y + dy);
+    } }));
 
   function update(given) {
     const past = observedOf(given);
