@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from d2lmini import normalise, read_pairs
+from benchmarks.recurrent import make_gru, nearest
+from d2lmini import normalise, padding_mask, read_pairs
 from d2lmini.data.subwords import learn_merges
 from d2lmini.translator import SubwordTranslator, from_bytes, to_bytes
 
@@ -91,3 +92,24 @@ def test_the_translator_of_the_ledger_is_small_and_translates():
     assert "tatoeba.org" in translator.about["data"]
     found = translator.translate(["Where is the library?", "Tom doesn't see the red car."])
     assert found == ["où est la bibliothèque ?", "tom ne voit pas la voiture rouge ."]
+
+
+def test_the_gru_that_it_is_compared_with_reads_no_future_and_no_padding():
+    torch.manual_seed(0)
+    net = make_gru(vocab_size=20, num_hiddens=8, dropout=0.1).eval()
+    src, lens = torch.randint(4, 20, (2, 6)), torch.tensor([6, 3])
+    tgt = torch.randint(4, 20, (2, 5))
+    logits = net(src, tgt, lens)
+    alone = net(src[1:, :3], tgt[1:], lens[1:])
+    assert torch.allclose(logits[1:], alone, atol=1e-6)
+    memory, mask = net.encoder(src, lens), padding_mask(lens, 6)
+    state, steps = None, []
+    for i in range(5):
+        step, state = net.decoder(tgt[:, i : i + 1], memory, mask, state)
+        steps.append(step)
+    assert torch.allclose(logits, torch.cat(steps, dim=1), atol=1e-6)
+
+
+def test_the_nearest_sentence_shares_rare_words_and_their_order():
+    known = ["the cat sees the dog .", "the dog sees the cat .", "a bird sings ."]
+    assert nearest(["the dog sees the bird .", "a cat sings ."], known) == [1, 2]
