@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks.recurrent import make_gru, nearest
+from benchmarks.baselines import make_gru, nearest
 from d2lmini import normalise, padding_mask, read_pairs
 from d2lmini.data.subwords import learn_merges
 from d2lmini.translator import SubwordTranslator, from_bytes, to_bytes

@@ -1,4 +1,5 @@
-"""What chapter 8's translator is compared with: the nearest sentence, and a GRU with attention."""
+"""What chapter 8's translator is compared with: the nearest sentence, a GRU with attention, and
+itself in 8 bits."""
 
 import time
 
@@ -6,8 +7,10 @@ import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
 from torch import nn
 
-from benchmarks.translator import fit, make_translator, scores, split_pairs
+from benchmarks.common import RESULTS
+from benchmarks.translator import fit, make_translator, scores, split_pairs, tested
 from d2lmini import EncoderDecoder, scaled_dot_product_attention, try_gpu
+from d2lmini.translator import SubwordTranslator
 
 EXPERIMENTS = {
     "fra-eng-baselines": [
@@ -24,7 +27,8 @@ EXPERIMENTS = {
             "warmup_steps": 800,
             "num_epochs": 12,
         },
-    ]
+    ],
+    "fra-eng-8-bits": [{"name": "fra-eng", "model": "fra-eng-full.pt"}],
 }
 
 
@@ -104,9 +108,11 @@ def nearest(sentences, known):
 
 
 def run(seed, name, model, **setting):
-    """Train and test one of the two; what came out, as a dict for the ledger."""
+    """Train and test one of them; what came out, as a dict for the ledger."""
     splits = split_pairs(name)
     sentences, references = [*splits["test"]], [*splits["test"].values()]
+    if model.endswith(".pt"):
+        return run_file(model, sentences, references)
     if model == "nearest sentence":
         known = [*splits["train"]]
         rows = nearest(sentences, known)
@@ -138,3 +144,14 @@ def run_gru(seed, splits, num_merges, num_hiddens, dropout, **training):
         "greedy": scores(translations, test[1]),
         "greedy_translations": translations,
     }
+
+
+def run_file(name, sentences, references):
+    """Test the weights of a file of results/; every hundredth sentence, to be looked at."""
+    translator = SubwordTranslator.load(RESULTS / name)
+    found = tested(translator, sentences, references)
+    columns = sentences, references, found["greedy_translations"]
+    names = "source", "references", "translation"
+    rows = [*zip(*columns, strict=True)][::100]
+    examples = [dict(zip(names, row, strict=True)) for row in rows]
+    return found | {"about": translator.about, "examples": examples}
