@@ -1,5 +1,6 @@
 """What chapter 8's translator is compared with: the nearest sentence, a GRU with attention, and
-itself in 8 bits."""
+itself in 8 bits.
+"""
 
 import time
 
