@@ -6,7 +6,7 @@ those of chapter 8 take an hour in all, sst2 and eth-ucy an hour and a half each
 
 import sys
 
-from benchmarks import baselines, captions, sentiment, trajectories, translator
+from benchmarks import baselines, captions, sentiment, stories, trajectories, translator
 from benchmarks.common import SEEDS, record, run
 
 # So few sentences that there is room to improve. Alternatives are compared on the
@@ -32,7 +32,7 @@ EXPERIMENTS = {
 
 
 RUNS = dict.fromkeys(EXPERIMENTS, run)
-for module in (sentiment, trajectories, captions, translator, baselines):
+for module in (sentiment, trajectories, captions, translator, baselines, stories):
     RUNS |= dict.fromkeys(module.EXPERIMENTS, module.run)
     EXPERIMENTS |= module.EXPERIMENTS
 

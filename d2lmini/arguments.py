@@ -202,6 +202,13 @@ def check_positions(X, start, max_len: int, num_hiddens: int) -> None:
         raise ValueError(f"sequence length ({length}) must be at most max_len ({max_len})")
 
 
+def check_context(tokens, caches, max_len: int) -> None:
+    """A text that goes on after what the caches hold, max_len tokens in all at the most."""
+    length = tokens.shape[1] + (0 if caches is None else caches[0][0].shape[2])
+    if length > max_len:
+        raise ValueError(f"text ({length} tokens) must be at most max_len ({max_len}) long")
+
+
 def check_same_shape(X, Y, width: int) -> None:
     """What is added must have one shape: broadcasting would hide a mistake."""
     check_vectors("X", X, width)

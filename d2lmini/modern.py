@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from d2lmini.arguments import (
-    check_count,
+    check_context,
     check_grouped_heads,
     check_integers,
     check_network,
@@ -19,6 +19,7 @@ from d2lmini.arguments import (
     check_vectors,
 )
 from d2lmini.attention import scaled_dot_product_attention
+from d2lmini.losses import masked_cross_entropy, shift_right
 from d2lmini.masks import causal_mask
 
 
@@ -167,6 +168,7 @@ class LanguageModel(nn.Module):
     Args:
         vocab_size: number of tokens.
         num_layers: number of blocks; the others as ModernBlock.
+        max_len: longest text, in tokens; what is longer, training has never shown it.
     Shapes:
         tokens: (batch, steps), integers: the whole text, or the steps that follow the caches
     Returns:
@@ -175,19 +177,23 @@ class LanguageModel(nn.Module):
     """
 
     def __init__(
-        self, vocab_size, num_hiddens, ffn_num_hiddens, num_heads, num_kv_heads, num_layers
-    ):
+        self, vocab_size, num_hiddens, ffn_num_hiddens, num_heads, num_kv_heads, num_layers,
+        max_len,
+    ):  # fmt: skip
         super().__init__()
         check_sizes(vocab_size=vocab_size, num_hiddens=num_hiddens)
-        check_count("num_layers", num_layers)
+        check_sizes(num_layers=num_layers, max_len=max_len)
+        self.max_len = max_len
         self.embedding = nn.Embedding(vocab_size, num_hiddens)
-        nn.init.normal_(self.embedding.weight, std=0.02)
+        # Logits of tied weights are products with these: a row of length 1 keeps them small.
+        nn.init.normal_(self.embedding.weight, std=num_hiddens**-0.5)
         sizes = num_hiddens, ffn_num_hiddens, num_heads, num_kv_heads
         self.blocks = nn.ModuleList(ModernBlock(*sizes) for _ in range(num_layers))
         self.norm = RMSNorm(num_hiddens)
 
     def forward(self, tokens, caches=None):
         check_integers("tokens", tokens, "batch", "steps")
+        check_context(tokens, caches, self.max_len)
         try:
             X = self.embedding(tokens)  # (batch, steps, num_hiddens)
         except IndexError:
@@ -198,3 +204,18 @@ class LanguageModel(nn.Module):
             X, cache = block(X, None if caches is None else caches[i])
             new_caches.append(cache)
         return F.linear(self.norm(X), self.embedding.weight), new_caches
+
+
+def next_token_loss(net: nn.Module, batch: tuple, bos: int) -> tuple:
+    """How well a language model predicts each token of a text from those before it.
+
+    Args:
+        batch: (tokens, valid_lens), see data.encode.
+        bos: what it reads before the first token.
+    Returns:
+        Mean nats per token, and the number of tokens.
+    Source: chapter 13.
+    """
+    tokens, valid_lens = batch
+    logits, _ = net(shift_right(tokens, bos))
+    return masked_cross_entropy(logits, tokens, valid_lens), valid_lens.sum()

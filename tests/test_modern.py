@@ -14,6 +14,7 @@ from d2lmini.modern import (
     ModernBlock,
     RMSNorm,
     SwiGLU,
+    next_token_loss,
     rotate,
 )
 
@@ -28,7 +29,7 @@ def random(*shape, seed=0):
 
 def tiny_model(num_kv_heads=2, seed=0):
     torch.manual_seed(seed)
-    return LanguageModel(11, WIDTH, 24, HEADS, num_kv_heads, 2).eval()
+    return LanguageModel(11, WIDTH, 24, HEADS, num_kv_heads, 2, max_len=40).eval()
 
 
 def test_rms_norm_is_pytorch_s():
@@ -194,7 +195,7 @@ def test_a_small_model_learns_to_count():
         (lambda: GroupedQueryAttention(12, 4, 2), r"head_size \(3\) must be even"),
         (lambda: GroupedQueryAttention(16, 4, 0), r"num_kv_heads \(0\)"),
         (lambda: SwiGLU(16, 0), r"ffn_num_hiddens \(0\)"),
-        (lambda: LanguageModel(11, 16, 24, 4, 2, 0), r"num_layers \(0\)"),
+        (lambda: LanguageModel(11, 16, 24, 4, 2, 0, 9), r"num_layers \(0\)"),
         (lambda: tiny_model()(torch.tensor([[11]])), r"token id \(11\)"),
         (lambda: tiny_model()(torch.tensor([1])), "tokens"),
         (lambda: extend(tiny_model(), torch.tensor([[1]]), 0), r"num_steps \(0\)"),
@@ -204,3 +205,30 @@ def test_a_small_model_learns_to_count():
 def test_bad_input_is_named(call, text):
     with pytest.raises((TypeError, ValueError), match=text):
         call()
+
+
+def test_the_loss_is_that_of_the_next_token():
+    net, tokens, lens = (
+        tiny_model(),
+        torch.tensor([[3, 4, 5], [6, 7, 0]]),
+        torch.tensor([3, 2]),
+    )
+    nats, count = next_token_loss(net, (tokens, lens), bos=2)
+    due = 0.0
+    for row, length in zip(tokens.tolist(), lens.tolist(), strict=True):
+        for i in range(length):
+            log_probs = net(torch.tensor([[2, *row[:i]]]))[0][0, -1].log_softmax(-1)
+            due -= log_probs[row[i]]
+    torch.testing.assert_close(nats, due / 5)
+    assert count == 5
+
+
+def test_a_text_has_a_greatest_length():
+    net = tiny_model()
+    _, caches = net(torch.ones(1, 39, dtype=torch.long))
+    net(torch.tensor([[1]]), caches)
+    said = r"text \(41 tokens\) must be at most max_len \(40\) long"
+    with pytest.raises(ValueError, match=said):
+        net(torch.tensor([[1, 1]]), caches)
+    with pytest.raises(ValueError, match=said):
+        net(torch.ones(1, 41, dtype=torch.long))

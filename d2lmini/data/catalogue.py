@@ -6,6 +6,7 @@ from typing import NamedTuple
 PAIRS = "source", "target"
 LABELLED = "text", "label"
 POSITIONS = "frame", "pedestrian", "x", "y"
+TEXTS = ("text",)
 
 
 class File(NamedTuple):
@@ -27,7 +28,12 @@ class DataSet(NamedTuple):
 
 
 # Folders of corpora/.
-EMBEDDED = {"eng-fra-mini": PAIRS, "deu-eng-mini": PAIRS, "reviews-mini": LABELLED}
+EMBEDDED = {
+    "eng-fra-mini": PAIRS,
+    "deu-eng-mini": PAIRS,
+    "reviews-mini": LABELLED,
+    "stories-mini": TEXTS,
+}
 
 
 SST2 = "https://raw.githubusercontent.com/clairett/pytorch-sentiment-classification/master/data"

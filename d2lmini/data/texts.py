@@ -1,0 +1,61 @@
+"""Texts without anything beside them, one a line."""
+
+from pathlib import Path
+
+from d2lmini.arguments import check_kind
+from d2lmini.data.catalogue import TEXTS
+from d2lmini.data.registry import find_paths, read_lines
+from d2lmini.data.text import normalise
+
+
+def read_texts(name: str | Path = "stories-mini", split: str = "train") -> list[str]:
+    """The texts of a corpus, in the order of its file.
+
+    Args:
+        name: "stories-mini", or the path of a UTF-8 file with a text a line.
+        split: "train", or "val" or "test", which the corpus has.
+    Returns:
+        The lines, without those that are blank.
+    Raises:
+        ValueError: no line holds a text, or see registry.find_paths and read_lines.
+    Source: chapter 13.
+    """
+    (path,) = find_paths(name, split, TEXTS)
+    texts = [line.strip() for line in read_lines(path) if line.strip()]
+    if not texts:
+        raise ValueError(f"{path} must hold at least one line of text")
+    return texts
+
+
+# The people of stories-mini.
+PRONOUNS = {"anna": "she", "ben": "he", "carla": "she", "david": "he",
+            "emma": "she", "felix": "he", "grace": "she", "henry": "he"}  # fmt: skip
+
+
+def mistake_in(story: str) -> str | None:
+    """The first sentence of a story that is wrong by what came before, None if there is none.
+
+    Only what somebody has can be given away; a pronoun is that of the person just named; an
+    answer names who has the thing.
+
+    Source: chapter 13.
+    """
+    check_kind("story", story, str, "a string")
+    has, named = {}, None
+    for sentence in normalise(story).removesuffix(" .").split(" . "):
+        match sentence.split():
+            case [who, "has", "a", thing] if who in PRONOUNS and thing not in has:
+                has[thing] = who
+            case [who, "gives", "the", thing, "to", whom] if (
+                has.get(thing) == who != whom and whom in PRONOUNS
+            ):
+                has[thing] = named = whom
+            case [who, "goes", "to", "the", _] if who in PRONOUNS:
+                named = who
+            case ["he" | "she" as pronoun, *_] if pronoun == PRONOUNS.get(named):
+                pass
+            case ["who", "has", "the", thing, "?", who] if has.get(thing) == who:
+                pass
+            case _:
+                return sentence
+    return None
