@@ -6,7 +6,15 @@ those of chapter 8 take an hour in all, sst2 and eth-ucy an hour and a half each
 
 import sys
 
-from benchmarks import baselines, captions, sentiment, stories, trajectories, translator
+from benchmarks import (
+    attention,
+    baselines,
+    captions,
+    sentiment,
+    stories,
+    trajectories,
+    translator,
+)
 from benchmarks.common import SEEDS, record, run
 
 # So few sentences that there is room to improve. Alternatives are compared on the
@@ -32,13 +40,25 @@ EXPERIMENTS = {
 
 
 RUNS = dict.fromkeys(EXPERIMENTS, run)
-for module in (sentiment, trajectories, captions, translator, baselines, stories):
+for module in (
+    sentiment,
+    trajectories,
+    captions,
+    translator,
+    baselines,
+    stories,
+    attention,
+):
     RUNS |= dict.fromkeys(module.EXPERIMENTS, module.run)
     EXPERIMENTS |= module.EXPERIMENTS
 
 # Five take too long.
 SEEDS_OF = {"sst2": range(3), "eth-ucy": range(3), "fra-eng-full": range(3)}
-SEEDS_OF |= {"fra-eng-baselines": range(3), "fra-eng-8-bits": range(1)}
+SEEDS_OF |= {
+    "fra-eng-baselines": range(3),
+    "fra-eng-8-bits": range(1),
+    "attention-cost": range(3),
+}
 SEEDS_OF |= {"multi30k": range(3), "eth-ucy-choice": range(1)}  # the latter only chooses
 
 

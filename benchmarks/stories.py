@@ -24,7 +24,7 @@ from d2lmini.modern import LanguageModel, next_token_loss
 from d2lmini.training import evaluate, train_epoch
 from d2lmini.transformer import TokenEmbedding
 
-MAX_LEN, BATCH_SIZE, LR, WARMUP_STEPS, NUM_EPOCHS = 60, 32, 0.003, 100, 12
+MAX_LEN, BATCH_SIZE, LR, WARMUP_STEPS, NUM_EPOCHS = 60, 32, 0.003, 100, 10
 NUM_WRITTEN = 300  # stories
 TEMPERATURES = 0.5, 1.0, 1.5
 EXPERIMENTS = {

@@ -61,6 +61,18 @@ def check_heads(num_hiddens, num_heads, dropout, bias) -> None:
         )
 
 
+def check_one_text(queries, keys, values) -> None:
+    """Queries, keys and values of the same text."""
+    for name, value in (("queries", queries), ("keys", keys), ("values", values)):
+        check_shape(name, value, ("batch", "heads", "steps", "head_size"))
+        check_floats(name, value)
+        if value.shape != queries.shape:
+            raise ValueError(
+                f"{name} {tuple(value.shape)} must have the shape of queries "
+                f"{tuple(queries.shape)}"
+            )
+
+
 def check_grouped_heads(num_hiddens, num_heads, num_kv_heads) -> None:
     """The sizes of an attention whose heads share keys, and are turned pair by pair."""
     check_heads(num_hiddens, num_heads, 0.0, False)

@@ -29,6 +29,7 @@ ALLOWED = {
     "translator": {"arguments", "batched", "data", "devices", "transformer"},
     "classification": {"arguments", "data", "masks"},
     "trajectories": {"arguments", "data", "layers", "masks", "positions", "transformer"},
+    "efficient": {"arguments"},
     "modern": {"arguments", "attention", "losses", "masks"},
     "figures": {"arguments", "chapters", "data", "masks", "positions"},
     "checking/trying": set(),

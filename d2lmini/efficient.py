@@ -1,0 +1,55 @@
+"""Causal attention whose cost grows with the length of the text, not with its square."""
+
+import torch
+from torch.nn import functional as F
+
+from d2lmini.arguments import check_count, check_one_text
+
+
+def windowed_attention(
+    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, window: int
+) -> torch.Tensor:
+    """Each query attends to window keys: the one at its own position and those just before.
+
+    Shapes:
+        queries, keys, values: (batch, heads, steps, head_size), and so the result
+    Raises:
+        TypeError, ValueError: see arguments.check_one_text; window is less than 1.
+    Source: Beltagy et al. 2020, section 3.1; chapter 13.
+    """
+    check_one_text(queries, keys, values)
+    check_count("window", window)
+    steps, device = queries.shape[2], queries.device
+    # Blocks of the size of the window: what a query may see is in its own or the one before.
+    Q, K, V = (
+        F.pad(X, (0, 0, 0, -steps % window)).unflatten(2, (-1, window))
+        for X in (queries, keys, values)
+    )  # (batch, heads, blocks, window, head_size)
+    K, V = (torch.cat([X.roll(1, dims=2), X], dim=3) for X in (K, V))
+    i = torch.arange(window, 2 * window, device=device)[:, None]
+    j = torch.arange(2 * window, device=device)
+    blocks = torch.arange(Q.shape[2], device=device)[:, None, None]
+    mask = (j <= i) & (j > i - window) & ((blocks > 0) | (j >= window))
+    output = F.scaled_dot_product_attention(
+        Q, K, V, mask
+    )  # mask (blocks, window, 2 * window)
+    return output.flatten(2, 3)[:, :, :steps]
+
+
+def linear_attention(
+    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
+) -> torch.Tensor:
+    """Weights f(q) · f(k) instead of e to the q · k, so that sums of keys can be kept.
+
+    Shapes:
+        queries, keys, values: (batch, heads, steps, head_size), and so the result
+    Raises:
+        TypeError, ValueError: see arguments.check_one_text.
+    Source: Katharopoulos et al. 2020, section 3; chapter 13.
+    """
+    check_one_text(queries, keys, values)
+    Q, K = F.elu(queries) + 1, F.elu(keys) + 1  # f: all are positive
+    sums = (K[..., None] * values[..., None, :]).cumsum(dim=2)
+    # sums: (batch, heads, steps, head_size, head_size)
+    total = (Q * K.cumsum(dim=2)).sum(dim=-1, keepdim=True)  # (batch, heads, steps, 1)
+    return (Q[..., None, :] @ sums)[..., 0, :] / total
