@@ -1,5 +1,6 @@
-"""Runs of chapter 13: what attention costs by length, and additive attention in a translator."""
+"""Runs of chapter 12: what attention costs by length, and additive attention in a translator."""
 
+import ctypes
 import time
 
 import torch
@@ -60,7 +61,7 @@ class LargestTensor(TorchDispatchMode):
 class AdditiveHeads(MultiHeadAttention):
     """Multi-head attention whose scores are v · tanh(q + k), one v a head.
 
-    Source: Bahdanau et al. 2015; chapter 13.
+    Source: Bahdanau et al. 2015; chapter 12.
     """
 
     def __init__(self, num_hiddens, num_heads, dropout):
@@ -77,10 +78,24 @@ class AdditiveHeads(MultiHeadAttention):
         return self.W_o((used @ V).transpose(1, 2).flatten(2))
 
 
+def keep_memory():
+    """Have glibc keep large blocks that are freed; say whether it does.
+
+    Else it gives each of them back and gets it anew, page by page, and the clock sees mostly that.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, TypeError, OSError):  # another C library
+        return False
+    m_trim_threshold, m_mmap_max = -1, -4  # of malloc.h
+    return bool(mallopt(m_mmap_max, 0) and mallopt(m_trim_threshold, -1))
+
+
 def run_cost(seed, kind, heads, head_size, window):
     """Seconds and the largest tensor of one pass, by length."""
-    generator = torch.Generator().manual_seed(seed)
-    found, device = {"lengths": LENGTHS, "seconds_by_length": [], "bytes": []}, try_gpu()
+    generator, device = torch.Generator().manual_seed(seed), try_gpu()
+    found = {"memory_kept": keep_memory(), "lengths": LENGTHS}
+    found |= {"seconds_by_length": [], "bytes": []}
     for steps in LENGTHS:
         inputs = [
             torch.randn(1, heads, steps, head_size, generator=generator).to(device)

@@ -153,7 +153,7 @@ def extend(
     Returns:
         The texts (texts, steps + num_steps at most) and the log-probability of what was added
         to each, (texts,).
-    Source: chapters 8 and 13.
+    Source: chapters 8 and 12.
     """
     check_extension(tokens, num_steps, eos)
     logits, caches = decode(tokens, None)
