@@ -8,15 +8,18 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from benchmarks.common import BATCH_SIZE, LR, NUM_STEPS, held_out_bleu, make_net
+from benchmarks.common import BATCH_SIZE, LR, NUM_STEPS, make_net
+from benchmarks.translator import scores
 from d2lmini import (
     MultiHeadAttention,
     causal_mask,
     load_data_nmt,
     masked_softmax,
+    normalise,
     read_pairs,
     scaled_dot_product_attention,
     train_seq2seq,
+    translate_all,
     try_gpu,
 )
 from d2lmini.efficient import linear_attention, windowed_attention
@@ -37,8 +40,8 @@ EXPERIMENTS = {
         for kind in KINDS
     ],
     "additive": [
-        {"name": "eng-fra-mini", "scores": scores, "num_epochs": 60}
-        for scores in ("dot product", "additive")
+        {"name": "eng-fra-mini", "heads": heads, "num_epochs": 60}
+        for heads in ("dot product", "additive")
     ],
 }
 
@@ -114,12 +117,12 @@ def run_cost(seed, kind, heads, head_size, window):
     return found
 
 
-def run_translator(seed, name, scores, num_epochs):
+def run_translator(seed, name, heads, num_epochs):
     """The translator of chapter 8, as it is or with additive scores in all its attentions."""
     torch.manual_seed(seed)
     train_iter, *vocabs = load_data_nmt(BATCH_SIZE, NUM_STEPS, None, name)
     net = make_net(*vocabs)
-    if scores == "additive":
+    if heads == "additive":
         for block in (*net.encoder.stack.blocks, *net.decoder.stack.blocks):
             for part, module in [*block.named_children()]:
                 if isinstance(module, MultiHeadAttention):
@@ -128,13 +131,10 @@ def run_translator(seed, name, scores, num_epochs):
     start = time.perf_counter()
     history = train_seq2seq(net, train_iter, LR, num_epochs, vocabs[1], try_gpu())
     seconds = time.perf_counter() - start
-    bleu, signature = held_out_bleu(net, vocabs, read_pairs(name, split="test"))
-    return {
-        "seconds": seconds,
-        "loss": history.loss.iloc[-1],
-        "bleu": bleu,
-        "signature": signature,
-    }
+    english, french = zip(*read_pairs(name, split="test"), strict=True)
+    translations = translate_all(net, [*english], *vocabs, 2 * NUM_STEPS, try_gpu())
+    found = scores(translations, [[normalise(sentence)] for sentence in french])
+    return found | {"seconds": seconds, "loss": history.loss.iloc[-1]}
 
 
 def run(seed, **setting):
