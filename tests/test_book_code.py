@@ -26,6 +26,8 @@ TEACHING = [
     "translation",
     "classification",
     "trajectories",
+    "modern",
+    "efficient",
 ]
 
 

@@ -12,6 +12,7 @@ from conftest import tiny_net
 from d2lmini import TransformerEncoder, figures
 from d2lmini.classification import Classifier, Verdict
 from d2lmini.data.square import simulate_paths
+from d2lmini.modern import LanguageModel
 from d2lmini.trajectories import Forecaster, PathEncoder
 from d2lmini.translation import AttentionWeights
 
@@ -59,6 +60,13 @@ def walk():
     return figures.explore_walk(net.state_dict(), 2, 2, examples, paths, first)
 
 
+def writer():
+    torch.manual_seed(0)
+    tokens = ["<pad>", "<unk>", "<bos>", "<eos>", "go", "</script>"]
+    net = LanguageModel(len(tokens), 8, 16, 4, 2, 2, max_len=6)
+    return figures.explore_writer(net, tokens, ["go go", ""])
+
+
 FIGURES = {
     name: function
     for name, function in inspect.getmembers(figures, inspect.isfunction)
@@ -69,6 +77,7 @@ FIGURES = {
     "explore_translator": translator,
     "explore_verdict": verdict,
     "explore_walk": walk,
+    "explore_writer": writer,
 }
 
 each_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)

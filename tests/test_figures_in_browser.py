@@ -211,6 +211,53 @@ def test_the_explanation_is_about_what_is_shown(show):
     assert after != before and cell.inner_text() in after
 
 
+def test_the_writer_writes_and_its_cache_grows(show):
+    page = show([FIGURES["explore_writer"]()])
+    figure = page.locator(".d2lmini-figure")
+    note, text = figure.locator(".note"), figure.locator(".tokens")
+    candidates = figure.locator(".hypotheses button")
+
+    def cached():
+        return figure.locator(".matrix").first.locator("tbody th").all_inner_texts()
+
+    assert cached() == ["<bos>", "go", "go"] and text.inner_text().split() == ["go", "go"]
+    assert "holds 3 tokens" in note.inner_text()
+    chosen = candidates.nth(1).inner_text()
+    candidates.nth(1).click()
+    assert text.inner_text().split() == ["go", "go", chosen]
+    assert "1 of 4 tokens" in note.inner_text() and len(cached()) == 4
+    figure.get_by_role("button", name="Take a word back").click()
+    assert len(cached()) == 3 and "Nothing had to be computed" in note.inner_text()
+    figure.get_by_label("Top-k").fill("1")  # no chance is left
+    assert candidates.count() == 1
+    likeliest = candidates.first.inner_text()
+    figure.get_by_role("button", name="Write a word").click()
+    assert text.inner_text().split() == ["go", "go", likeliest]
+    figure.get_by_role("button", name="Begin again").click()
+    assert text.inner_text().split() == ["go", "go"]
+    figure.get_by_label("Top-k").fill("20")
+    figure.get_by_role("button", name="Write to the end").click()
+    assert cached()[-1] == "<eos>" or len(cached()) == 6
+    assert figure.get_by_role("button", name="Write a word").is_disabled()
+    assert page.problems == []
+
+
+def test_the_writer_says_what_it_cannot_read(show):
+    page = show([FIGURES["explore_writer"]()], width=360)
+    figure = page.locator(".d2lmini-figure")
+    note, field = figure.locator(".note"), figure.get_by_label("Begin with")
+    field.fill("go " * 3000)
+    assert "is longer than the model's context: it reads 5" in note.inner_text()
+    field.fill("go <b>zebra</b> <pad>")
+    assert "Not in the vocabulary" in note.inner_text()
+    assert figure.locator(".tokens").inner_text().split() == ["go", "<unk>", "<unk>"]
+    assert figure.locator(":is(b, script, img)").count() == 0
+    field.fill("")
+    assert "holds 1 token " in note.inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.problems == []
+
+
 def test_arrow_keys_walk_through_all_checkpoints(show):
     page = show([FIGURES["explore_training"]()])
     figure = page.locator(".d2lmini-figure")

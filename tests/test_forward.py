@@ -29,6 +29,7 @@ from d2lmini import (
     train_seq2seq,
 )
 from d2lmini.data.square import simulate_paths
+from d2lmini.modern import LanguageModel
 from d2lmini.trajectories import Forecaster, PathEncoder, constant_velocity
 
 NUM_HEADS, NUM_LAYERS, NUM_STEPS = 4, 2, 10
@@ -68,20 +69,18 @@ def page(browser, translator):
     page.close()
 
 
-def open_page(browser, figure):
-    """A page in which the module lies as `forward`, and the net of a figure as `net`."""
+def open_page(browser, figure, module="forward.js", make="makeNet"):
+    """A page in which forward.js lies as `forward`, and the net of a figure as `net`."""
     page = browser.new_page()
-    module = (Path(figures.__file__).parent / "forward.js").read_text(encoding="utf-8")
     names = "makeNet, search, lossOf, normalise, maskedSoftmax, attend, layerNorm, sinusoid"
-    page.add_script_tag(
-        content=module.replace("export ", "") + f"\nconst forward = {{{names}}};"
-    )
+    text = re.sub(r"\bexport ", "", figures.browser_module(module))
+    page.add_script_tag(content=text + f"\nconst forward = {{{names}}};")
     bytes_ = base64.b64encode(figure.weights).decode()
     page.evaluate(
         """([data, text]) => {
             const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-            window.net = forward.makeNet(data, new DataView(bytes.buffer));
-        }""",
+            window.net = MAKE(data, new DataView(bytes.buffer));
+        }""".replace("MAKE", make),
         # As Jupyter saves it: with the keys sorted.
         [json.loads(json.dumps(figure.data, sort_keys=True)), bytes_],
     )
@@ -326,4 +325,53 @@ def test_the_forecast_agrees(browser):
         }
         for name, tensor in due.items():
             assert (torch.tensor(got[name]) - tensor).abs().max() < 1e-5, name
+    page.close()
+
+
+def test_the_writer_agrees(browser):
+    """Logits, caches and attention of the last token, with one head of keys or several."""
+    tokens = ["<pad>", "<unk>", "<bos>", "<eos>", *"abcdefgh"]
+    for num_kv_heads in (1, 2, 4):
+        torch.manual_seed(num_kv_heads)
+        net = LanguageModel(len(tokens), 16, 24, 4, num_kv_heads, 2, max_len=12).eval()
+        for norm in (net.norm, net.blocks[0].norm1, net.blocks[1].norm2):
+            torch.nn.init.normal_(norm.weight)  # else it is 1 everywhere
+        figure = figures.explore_writer(net, tokens, ["a b c"])
+        page = open_page(browser, figure, "modern.js", "makeWriter")
+        text = torch.randint(len(tokens), (1, 9))
+        with torch.no_grad():
+            logits, caches = net.double()(text)
+        got = in_browser(
+            page,
+            "(ids) => ids.reduce((past, id) => net.step(id, past), null)",
+            text[0].tolist(),
+        )
+        due = {"logits": logits[0, -1]}
+        for i, (K, V) in enumerate(caches):
+            due[i, "K"], due[i, "V"] = K[0], V[0]
+        for name, tensor in due.items():
+            found = got[name] if name == "logits" else got["caches"][name[0]][name[1]]
+            assert (torch.tensor(found) - tensor).abs().max() < 1e-5, name
+        rows = torch.tensor(got["attention"])  # (layers, heads, steps)
+        torch.testing.assert_close(rows.sum(-1), torch.ones(2, 4))
+        page.close()
+
+
+def test_luck_is_drawn_by_the_probabilities(browser):
+    net = LanguageModel(6, 8, 16, 2, 1, 1, max_len=5).eval()
+    figure = figures.explore_writer(net, ["a", "b", "<bos>", "c", "d", "e"], [""])
+    page = open_page(browser, figure, "modern.js", "makeWriter")
+    logits = torch.tensor([2.0, 0.0, 1.0, -1.0], dtype=torch.float64)
+    for temperature, k in ((1.0, 4), (0.5, 4), (3.0, 2), (1.0, 1)):
+        script = f"(logits) => probabilitiesOf(logits, {temperature}, {k})"
+        got = in_browser(page, script, logits.tolist())
+        least = logits.topk(k).values[-1]
+        due = (logits / temperature).masked_fill(logits < least, -torch.inf).softmax(-1)
+        torch.testing.assert_close(torch.tensor(got, dtype=torch.float64), due)
+    script = (
+        """(p) => Array.from({ length: 4000 }, (_, i) => drawn(p, chance(i % 50, i)))"""
+    )
+    drawn = torch.tensor(in_browser(page, script, due_shares := [0.5, 0.3, 0.0, 0.2]))
+    shares = drawn.bincount(minlength=4) / 4000
+    assert (shares - torch.tensor(due_shares)).abs().max() < 0.03
     page.close()

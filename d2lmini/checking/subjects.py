@@ -165,3 +165,29 @@ class Walker(Subject):
         pushed = self._push == ("near" if last.norm() <= 5 else "far")
         step = past.diff(dim=0)[[-n for n in self._steps]].mean(dim=0)  # (2,)
         return last + step + 0.3 * pushed * torch.sign(last + 0.01)
+
+
+class Looker(Subject):
+    """A language model that reads the tokens at some distances back; nothing else matters.
+
+    Args:
+        distances: 0 is the last token.
+        table: (distances, tokens, tokens), what a token at a distance does to each logit.
+
+    Shapes:
+        tokens: (steps,), integers below the number of tokens
+        result: (tokens,), logits of the next one
+    """
+
+    def __init__(self, distances, table: Tensor):
+        self._distances, self._table = distances, table
+
+    def __repr__(self):
+        return f"<a model that reads {list(self._distances)} tokens back>"
+
+    def __call__(self, tokens):
+        logits = torch.zeros(self._table.shape[-1])
+        for row, back in zip(self._table, self._distances, strict=True):
+            if back < len(tokens):
+                logits = logits + row[tokens[len(tokens) - 1 - back]]
+        return logits

@@ -16,3 +16,4 @@ from d2lmini.figures.translator import explore_translator
 from d2lmini.figures.verdict import explore_verdict
 from d2lmini.figures.walk import explore_walk
 from d2lmini.figures.widget import Figure, browser_module
+from d2lmini.figures.writer import explore_writer

@@ -59,11 +59,10 @@ export const sinusoid = (i, width, base = 10000) =>
     return k % 2 ? Math.cos(angle) : Math.sin(angle);
   });
 
-// An encoder-decoder, or an encoder with a classifier's head, from the numbers of its state_dict.
+// The numbers of a state_dict by their names: matrices and vectors.
 //
 // shapes: pairs of a name and a shape, in the order of the bytes, which are float32.
-// off: set of heads that are switched off, such as "cross.0.2" (kind, layer, head).
-export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, bytes) {
+export function numbersOf(shapes, bytes) {
   const P = {};
   let offset = 0;
   for (const [name, shape] of shapes) {
@@ -73,6 +72,14 @@ export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, 
     P[name] = shape.length === 2 ? rows : rows[0];
     offset += 4 * rows.length * width;
   }
+  return P;
+}
+
+// An encoder-decoder, or an encoder with a classifier's head, from the numbers of its state_dict.
+//
+// off: set of heads that are switched off, such as "cross.0.2" (kind, layer, head).
+export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, bytes) {
+  const P = numbersOf(shapes, bytes);
   const numHiddens = P["encoder.stack.blocks.0.addnorm1.norm.weight"].length;
   const headSize = numHiddens / numHeads;
 

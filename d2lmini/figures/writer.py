@@ -1,0 +1,51 @@
+"""A trained language model that writes in the browser."""
+
+import matplotlib.figure
+import torch
+
+from d2lmini.data import normalise
+from d2lmini.figures.weights import floats, pack
+from d2lmini.figures.widget import Figure
+
+SHOWN = 8  # candidates
+
+
+def explore_writer(net, tokens, prompts) -> Figure:
+    """A trained language model that runs in the browser: what comes next, and what is kept.
+
+    Args:
+        net: a LanguageModel of chapter 12.
+        tokens: the vocabulary's tokens, by id.
+        prompts: beginnings of texts; the first is shown at the start.
+    Source: chapter 12.
+    """
+    numbers = {n: tensor.detach().float().cpu() for n, tensor in net.state_dict().items()}
+    attention = net.blocks[0].attention
+    data = {
+        **pack(numbers, attention.num_heads, len(net.blocks)),
+        "num_kv_heads": attention.num_kv_heads,
+        "max_len": net.max_len,
+        "tokens": tokens,
+        "prompts": list(prompts),
+    }
+    state = {
+        "prompt": prompts[0],
+        "written": [],
+        "temperature": 1.0,
+        "top_k": 20,
+        "seed": 1,
+    }
+    ids = [tokens.index(token) for token in ["<bos>", *normalise(prompts[0]).split()]]
+    with torch.no_grad():
+        logits, _ = net(torch.tensor([ids], device=net.embedding.weight.device))
+    best = logits[0, -1].softmax(dim=-1).cpu().topk(min(SHOWN, len(tokens)))
+    picture = matplotlib.figure.Figure(figsize=(4.2, 2.4), layout="constrained")
+    axis = picture.subplots()
+    words = [tokens[i] for i in best.indices.tolist()]
+    axis.barh(words[::-1], best.values.tolist()[::-1])
+    axis.set_xlabel("probability")
+    alt = (
+        f"The words that could follow “{prompts[0]}”, with their probabilities: {words[0]} "
+        f"{best.values[0]:.2f}, {words[1]} {best.values[1]:.2f}, and so on."
+    )
+    return Figure("writer.js", state, picture, alt, data, floats(numbers))
