@@ -183,7 +183,8 @@ class Looker(Subject):
         self._distances, self._table = distances, table
 
     def __repr__(self):
-        return f"<a model that reads {list(self._distances)} tokens back>"
+        back = ", ".join(map(str, self._distances))
+        return f"<a model that reads {back} tokens back, and notices one token at each>"
 
     def __call__(self, tokens):
         logits = torch.zeros(self._table.shape[-1])

@@ -32,6 +32,17 @@ def _zero_logits(logits, temperature, k):
     return torch.softmax((logits / temperature) * kept, dim=-1)
 
 
+def _mixed_scales(logits, temperature, k):
+    scores = logits / temperature
+    kept = scores >= logits.topk(k).values[-1]
+    return torch.softmax(scores.masked_fill(~kept, float("-inf")), dim=-1)
+
+
+def _without_the_kth(logits, temperature, k):
+    kept = logits > logits.topk(k).values[-1]
+    return torch.softmax((logits / temperature).masked_fill(~kept, float("-inf")), dim=-1)
+
+
 def _draw_case(dice):
     tokens = dice.number(4, 9)
     return dice.normal(tokens), dice.number(3, 25) / 10, dice.number(1, tokens)
@@ -59,35 +70,47 @@ def _nucleus_case(dice):
     return dice.weights(dice.number(4, 9)), dice.number(20, 95) / 100
 
 
-def patches(images, size):
-    """(batch, height, width) to (batch, patches, size * size), row by row."""
-    blocks = images.unfold(1, size, size).unfold(2, size, size)
-    return blocks.flatten(1, 2).flatten(2)
+def put_together(pieces, height, width, size):
+    """(batch, height, width), from (batch, patches, size * size), row by row."""
+    blocks = pieces.view(-1, height // size, width // size, size, size)
+    return blocks.transpose(2, 3).reshape(-1, height, width)
 
 
-def _sliced(images, size):
-    return images.reshape(len(images), -1, size * size)
+def _side_by_side(pieces, height, width, size):
+    return pieces.reshape(-1, height, width)
 
 
-def _columns_first(images, size):
-    blocks = images.unfold(1, size, size).unfold(2, size, size)
-    return blocks.transpose(1, 2).flatten(1, 2).flatten(2)
+def _turned_patches(pieces, height, width, size):
+    turned = pieces.unflatten(2, (size, size)).mT.flatten(2)
+    return put_together(turned, height, width, size)
 
 
-def _scattered(images, size):
-    """Every patch takes pixels from all over the image."""
-    rows, columns = images.shape[1] // size, images.shape[2] // size
-    spread = images.view(len(images), size, rows, size, columns)
-    return spread.permute(0, 2, 4, 1, 3).flatten(1, 2).flatten(2)
+def _columns_first(pieces, height, width, size):
+    blocks = pieces.view(-1, width // size, height // size, size, size)
+    return blocks.permute(0, 2, 3, 1, 4).reshape(-1, height, width)
 
 
-def _images_case(dice):
+def _scattered(pieces, height, width, size):
+    """Pixel i of each patch in block i: the patches are all over the image."""
+    rows, columns = height // size, width // size
+    spread = pieces.view(-1, rows, columns, size, size)
+    return spread.permute(0, 3, 1, 4, 2).reshape(-1, height, width)
+
+
+def _upside_down(pieces, height, width, size):
+    return put_together(pieces.flip(1), height, width, size)
+
+
+def _pieces_case(dice):
     batch, rows, columns, size = dice.sizes(4)
-    return dice.normal(batch, rows * size, columns * size), size
+    pieces = dice.normal(batch, rows * columns, size * size)
+    return pieces, rows * size, columns * size, size
 
 
-def _images(batch, height, width, size):
-    return torch.arange(float(batch * height * width)).view(batch, height, width), size
+def _pieces(batch, height, width, size):
+    number = height * width // size**2
+    pieces = torch.arange(float(batch * height * width)).view(batch, number, size * size)
+    return pieces, height, width, size
 
 
 def shared_in_turn(queries, keys):
@@ -152,18 +175,39 @@ def _shorter_texts(net):
     return NUM_STEPS - 1
 
 
-def _looker(distances, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    shape = len(distances), NUM_TOKENS, NUM_TOKENS
+def _looker(distances, odd, cancels=False, seed=0):
+    """At each distance one token differs from all others; at the furthest it is odd.
+
+    Args:
+        cancels: whether it moves two logits in opposite directions, and leaves the first.
+    """
+    generator, number = torch.Generator().manual_seed(seed), len(distances)
     # Fractions of few digits: their sums are exact, in any order.
-    table = torch.randint(-(2**12), 2**12, shape, generator=generator) / 2**12
-    table[:, 1] = table[:, 0]  # nobody can tell token 1 from token 0
+    steps = torch.randint(1, 2**12, (number, NUM_TOKENS), generator=generator) / 2**12
+    if cancels:
+        steps = steps[:, :1] * torch.tensor([0.0, 1.0, 0.0, 0.0, -1.0])
+    tokens = (odd + torch.arange(number).flip(0)) % NUM_TOKENS
+    table = torch.zeros(number, NUM_TOKENS, NUM_TOKENS)
+    table[torch.arange(number), tokens] = steps
     return (Looker(distances, table),)
 
 
 def _drawn_looker(dice):
     distances = sorted(dice.random.sample(range(NUM_STEPS), dice.number(1, 4)))
-    return _looker(distances, dice.number(0, 10**6))
+    odd, cancels = dice.number(0, NUM_TOKENS - 1), dice.number(0, 1) > 0
+    return _looker(distances, odd, cancels, dice.number(0, 10**6))
+
+
+def _never_put_back(net):
+    """Changes the same text again and again, from its end on."""
+    tokens = torch.zeros(NUM_STEPS, dtype=torch.long)
+    before, found = net(tokens), 0
+    for place in reversed(range(NUM_STEPS)):
+        for value in range(NUM_TOKENS):
+            tokens[place] = value
+            if not torch.allclose(net(tokens), before):
+                found = NUM_STEPS - 1 - place
+    return found
 
 
 EXERCISES = [
@@ -177,7 +221,9 @@ EXERCISES = [
             "the two numbers exchanged: sharing makes the cache smaller": (
                 lambda: [76800, 19200]
             ),
-            "bytes, where numbers are asked for": lambda: [76800, 307200],
+            "four times too many: bytes, or a head size of 128 / 2": lambda: [76800, 307200],
+            "keys and values for every head in both cases": lambda: [76800, 76800],
+            "queries, which nobody asks again": lambda: [57600, 115200],
             "one head, without the others": lambda: [9600, 9600],
             "the cache of one token": lambda: [192, 768],
             "a share of the head for each query that uses it": lambda: [4800, 76800],
@@ -194,7 +240,8 @@ EXERCISES = [
         [
             (torch.tensor([2.0, 1.0, 0.0]), 1.0, 2), (torch.tensor([1.0, 3.0, 2.0]), 0.5, 3),
             (torch.tensor([0.5, -1.0, 0.0, 2.0]), 2.0, 3),
-            (torch.tensor([-2.0, -0.5, -1.0]), 1.5, 1)],
+            (torch.tensor([-2.0, -0.5, -1.0]), 1.5, 1),
+            (torch.tensor([-40.0, -42.0, -41.0]), 1.0, 2)],
         {
             "logits that are multiplied by the temperature": lambda logits, t, k: (
                 to_draw_from(logits, 1 / t, k)
@@ -205,11 +252,13 @@ EXERCISES = [
             "the k least likely tokens": _least_likely,
             "logits of 0 for what is left out, which is a score like any other": _zero_logits,
             "one token fewer than k": lambda logits, t, k: to_draw_from(logits, t, max(1, k - 1)),
+            "divided logits that are compared with one that is not": _mixed_scales,
+            "a comparison that leaves out the k-th token itself": _without_the_kth,
             "logits, where probabilities are asked for": lambda logits, t, k: logits / t,
         },
         (
             "Divide the logits by the temperature first.",
-            "logits.topk(k).values[-1] is the smallest logit that stays.",
+            "scores.topk(k).values[-1], of the divided scores, is the smallest that stays.",
             "Set the others to minus infinity, as a mask does, and take the softmax.",
         ),
         draw=_draw_case,
@@ -220,7 +269,7 @@ EXERCISES = [
         [
             (torch.tensor([0.5, 0.3, 0.2]), 0.7), (torch.tensor([0.1, 0.6, 0.3]), 0.5),
             (torch.tensor([0.25, 0.05, 0.4, 0.3]), 0.9),
-            (torch.tensor([0.125, 0.5, 0.375]), 0.25)],
+            (torch.tensor([0.125, 0.5, 0.375]), 0.25), (torch.tensor([0.125, 0.5, 0.375]), 0.5)],
         {
             "the token that reaches p left out": lambda q, p: _nucleus(
                 q, lambda before, own: (before + own <= p) | _first_is_kept(before, own)
@@ -232,6 +281,15 @@ EXERCISES = [
                 q, lambda before, own: before < p, descending=False
             ),
             "probabilities that do not add up to 1": lambda q, p: q * (nucleus(q, p) > 0),
+            "one more token, although those before it have exactly p": lambda q, p: _nucleus(
+                q, lambda before, own: before <= p
+            ),
+            "sorted probabilities, which are not put back": lambda q, p: (
+                nucleus(q, p).sort(descending=True).values
+            ),
+            "nothing at all where the likeliest has more than p": lambda q, p: _nucleus(
+                q, lambda before, own: before + own <= p
+            ),
             "one token too many": lambda q, p: _nucleus(
                 q, lambda before, own: before - own.roll(1).where(before > 0, 0.0) < p
             ),
@@ -247,35 +305,33 @@ EXERCISES = [
     ),
     Exercise(
         "after-4",
-        patches,
+        put_together,
         [
-            _images(1, 4, 4, 2), _images(2, 4, 6, 2), _images(2, 6, 9, 3)],
+            _pieces(1, 4, 4, 2), _pieces(1, 2, 4, 2), _pieces(1, 4, 6, 2), _pieces(2, 6, 9, 3)],
         {
-            "pieces of rows: a patch is a square": _sliced,
-            "patches whose rows and columns are exchanged": lambda images, size: (
-                patches(images, size).unflatten(2, (size, size)).mT.flatten(2)
+            "patches laid side by side as rows: a patch is a square": _side_by_side,
+            "patches whose rows and columns are exchanged": _turned_patches,
+            "patches that are put in column by column": _columns_first,
+            "patches that are scattered over the image": _scattered,
+            "the last patch put in first": _upside_down,
+            "height and width exchanged": lambda pieces, height, width, size: (
+                put_together(pieces, width, height, size)
             ),
-            "patches column by column": _columns_first,
-            "patches that overlap": lambda images, size: (
-                images.unfold(1, size, 1).unfold(2, size, 1).flatten(1, 2).flatten(2)
-            ),
-            "pixels from all over the image in each patch": _scattered,
-            "the axes of patches and pixels exchanged": lambda images, size: (
-                patches(images, size).mT
-            ),
+            "images with an axis for channels": lambda *case: put_together(*case)[:, None],
         },
         (
-            "images.unfold(1, size, size) cuts the rows: what is its shape?",
-            "Cut the columns in the same way: (batch, rows, columns, size, size).",
-            "flatten(1, 2) puts the patches in a row, and flatten(2) then the pixels of each.",
+            "How many patches lie side by side, and how many below each other?",
+            "View the pieces as (batch, rows of patches, columns of patches, size, size).",
+            "Exchange the two middle axes, then reshape to (batch, height, width).",
         ),
-        draw=_images_case,
+        draw=_pieces_case,
     ),
     Exercise(
         "after-5",
         shared_in_turn,
         [
-            _heads(2, 4, 2, 3, 5), _heads(1, 6, 2, 4, 3), _heads(1, 6, 3, 2, 4)],
+            _heads(1, 4, 2, 1, 2), _heads(2, 4, 2, 3, 5),
+            _heads(1, 6, 2, 4, 3), _heads(1, 6, 3, 2, 4)],
         {
             "scores without a mistake": lambda Q, K: _scores(Q, _in_groups(Q, K)),
             "the first head of keys for all": lambda Q, K: _scores(Q, K[:, :1]),
@@ -300,19 +356,22 @@ EXERCISES = [
         "after-6",
         furthest,
         [
-            _looker([0]), _looker([0, 1, 2]), _looker([0, 4]), _looker([0, 1, 11]),
-            _looker([3]), _looker([2, 7]), _looker([0, 1, 2, 3, 4, 5])],
+            _looker([0], 2), _looker([0, 1, 2], 3, cancels=True), _looker([0, 4], 4),
+            _looker([0, 1, 11], 1), _looker([3], 0), _looker([2, 7], 2),
+            _looker([0, 1, 2, 3, 4, 5], 3), _looker([0, 11], 4), _looker([5, 6, 8], 1)],
         {
             "a stop at the first distance that does not count: there may be gaps": _until_a_gap,
             "one other token alone, which the net may not tell from the first": lambda net: (
                 furthest(net, values=[1])
             ),
+            "a last token that is never tried": lambda net: furthest(net, values=range(4)),
             "the number of distances, not the largest": lambda net: len(_distances(net)),
             "the smallest distance that counts": lambda net: min(_distances(net), default=0),
             "a count of tokens: the last one is at distance 0": lambda net: furthest(net) + 1,
             "the place in the text, counted from its beginning": lambda net: (
                 NUM_STEPS - 1 - furthest(net)
             ),
+            "a change that is not undone: the places after it inherit it": _never_put_back,
             "a first token that is never changed": lambda net: (
                 furthest(net, places=range(1, NUM_STEPS))
             ),
