@@ -14,8 +14,8 @@ from d2lmini import EncoderDecoder, scaled_dot_product_attention, try_gpu
 from d2lmini.translator import SubwordTranslator
 
 EXPERIMENTS = {
-    "fra-eng-baselines": [
-        {"name": "fra-eng", "model": "nearest sentence"},
+    "fra-eng-nearest": [{"name": "fra-eng", "model": "nearest sentence"}],
+    "fra-eng-gru": [
         {
             "name": "fra-eng",
             "model": "GRU with attention",
