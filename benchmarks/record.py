@@ -45,7 +45,7 @@ for module in MODULES:
     RUNS |= dict.fromkeys(module.EXPERIMENTS, module.run)
     EXPERIMENTS |= module.EXPERIMENTS
 
-# Five take too long.
+# Five seeds of these take too long.
 SEEDS_OF = dict.fromkeys(
     ["sst2", "eth-ucy", "fra-eng-full", "fra-eng-gru", "multi30k", "attention-cost"],
     range(3),

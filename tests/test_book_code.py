@@ -20,6 +20,8 @@ TEACHING = [
     "transformer",
     "data/text",
     "data/batches",
+    "data/subwords",
+    "data/buckets",
     "losses",
     "training",
     "generation",
