@@ -245,7 +245,7 @@ def test_the_writer_writes_and_its_cache_grows(show):
 def test_the_writer_says_what_it_cannot_read(show):
     page = show([FIGURES["explore_writer"]()], width=360)
     figure = page.locator(".d2lmini-figure")
-    note, field = figure.locator(".note"), figure.get_by_label("Begin with")
+    note, field = figure.locator(".note"), figure.get_by_label("Prompt")
     field.fill("go " * 3000)
     assert "is longer than the model's context: it reads 5" in note.inner_text()
     field.fill("go <b>zebra</b> <pad>")

@@ -20,7 +20,7 @@ function render({ model, el }) {
   const state = controlState(model, update);
   const first = state.get();
 
-  const prompt = textField("Begin with", first.prompt, (value) =>
+  const prompt = textField("Prompt", first.prompt, (value) =>
     state.set({ prompt: value, written: [] }));
   prompt.element.classList.add("long");
   const example = choice("Example",
