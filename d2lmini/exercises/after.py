@@ -103,6 +103,8 @@ def _upside_down(pieces, height, width, size):
 
 def _pieces_case(dice):
     batch, rows, columns, size = dice.sizes(4)
+    if len({batch, rows * columns, size * size}) < 3:
+        return _pieces_case(dice)
     pieces = dice.normal(batch, rows * columns, size * size)
     return pieces, rows * size, columns * size, size
 
