@@ -22,6 +22,7 @@ TEACHING = [
     "data/batches",
     "data/subwords",
     "data/buckets",
+    "eight_bits",
     "losses",
     "training",
     "generation",

@@ -30,6 +30,7 @@ from d2lmini import (
 )
 from d2lmini.data.square import simulate_paths
 from d2lmini.modern import LanguageModel
+from d2lmini.eight_bits import from_bytes, to_bytes
 from d2lmini.trajectories import Forecaster, PathEncoder, constant_velocity
 
 NUM_HEADS, NUM_LAYERS, NUM_STEPS = 4, 2, 10
@@ -339,6 +340,8 @@ def test_the_writer_agrees(browser):
         figure = figures.explore_writer(net, tokens, ["a b c"])
         page = open_page(browser, figure, "modern.js", "makeWriter")
         text = torch.randint(len(tokens), (1, 9))
+        for weight in net.parameters():  # a page holds them in 8 bits
+            weight.data = from_bytes(*to_bytes(weight.data))
         with torch.no_grad():
             logits, caches = net.double()(text)
         got = in_browser(

@@ -8,7 +8,8 @@ import torch
 from benchmarks.baselines import make_gru, nearest
 from d2lmini import normalise, padding_mask, read_pairs
 from d2lmini.data.subwords import learn_merges
-from d2lmini.translator import SubwordTranslator, from_bytes, to_bytes
+from d2lmini.eight_bits import from_bytes, to_bytes
+from d2lmini.translator import SubwordTranslator
 
 RESULTS = Path(__file__).parents[1] / "results"
 SIZES = 16, 32, 2, 2, 0.1

@@ -61,16 +61,25 @@ export const sinusoid = (i, width, base = 10000) =>
 
 // The numbers of a state_dict by their names: matrices and vectors.
 //
-// shapes: pairs of a name and a shape, in the order of the bytes, which are float32.
-export function numbersOf(shapes, bytes) {
+// shapes: pairs of a name and a shape, in the order of the bytes, which are float32; or, if small,
+// each row of a matrix is a scale in float32 and whole numbers from -127 to 127.
+export function numbersOf(shapes, bytes, small = false) {
   const P = {};
   let offset = 0;
+  const float = () => {
+    offset += 4;
+    return bytes.getFloat32(offset - 4, true);
+  };
+  const read = (width) => Array.from({ length: width }, float);
+  const readSmall = (width) => {
+    const scale = float();
+    offset += width;
+    return Array.from({ length: width }, (_, k) => scale * bytes.getInt8(offset - width + k));
+  };
   for (const [name, shape] of shapes) {
-    const width = shape.at(-1);
-    const rows = Array.from({ length: shape.length === 2 ? shape[0] : 1 }, (_, r) =>
-      Array.from({ length: width }, (_, k) => bytes.getFloat32(offset + 4 * (r * width + k), true)));
-    P[name] = shape.length === 2 ? rows : rows[0];
-    offset += 4 * rows.length * width;
+    const [rows, width] = shape.length === 2 ? shape : [null, ...shape];
+    P[name] = rows === null ? read(width)
+      : Array.from({ length: rows }, () => (small ? readSmall : read)(width));
   }
   return P;
 }

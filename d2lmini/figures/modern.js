@@ -15,7 +15,7 @@ export const rotate = (x, position) => x.map((v, k) => {
 
 export function makeWriter({ shapes, num_heads: numHeads, num_kv_heads: numKvHeads,
   num_layers: numLayers }, bytes) {
-  const P = numbersOf(shapes, bytes);
+  const P = numbersOf(shapes, bytes, true);
   const table = P["embedding.weight"];
   const headSize = table[0].length / numHeads;
   const apply = (name, x) => linear([x], P[`${name}.weight`])[0];

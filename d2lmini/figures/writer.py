@@ -4,7 +4,7 @@ import matplotlib.figure
 import torch
 
 from d2lmini.data import normalise
-from d2lmini.figures.weights import floats, pack
+from d2lmini.figures.weights import eighths, pack
 from d2lmini.figures.widget import Figure
 
 SHOWN = 8  # candidates
@@ -48,4 +48,4 @@ def explore_writer(net, tokens, prompts) -> Figure:
         f"The words that could follow “{prompts[0]}”, with their probabilities: {words[0]} "
         f"{best.values[0]:.2f}, {words[1]} {best.values[1]:.2f}, and so on."
     )
-    return Figure("writer.js", state, picture, alt, data, floats(numbers))
+    return Figure("writer.js", state, picture, alt, data, eighths(numbers))
