@@ -29,8 +29,8 @@ from d2lmini import (
     train_seq2seq,
 )
 from d2lmini.data.square import simulate_paths
-from d2lmini.modern import LanguageModel
 from d2lmini.eight_bits import from_bytes, to_bytes
+from d2lmini.modern import LanguageModel
 from d2lmini.trajectories import Forecaster, PathEncoder, constant_velocity
 
 NUM_HEADS, NUM_LAYERS, NUM_STEPS = 4, 2, 10
