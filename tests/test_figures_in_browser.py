@@ -215,7 +215,7 @@ def test_the_writer_writes_and_its_cache_grows(show):
     page = show([FIGURES["explore_writer"]()])
     figure = page.locator(".d2lmini-figure")
     note, text = figure.locator(".note"), figure.locator(".tokens")
-    candidates = figure.locator(".hypotheses button")
+    candidates = figure.locator(".hypotheses li:visible button")
 
     def cached():
         return figure.locator(".matrix").first.locator("tbody th").all_inner_texts()

@@ -42,7 +42,14 @@ function render({ model, el }) {
   const again = button("Begin again, with other luck", () =>
     state.set({ written: [], seed: state.get().seed + 1 }));
   const read = make("p", { className: "tokens" });
-  const candidates = make("ol", { className: "hypotheses" });
+  const candidates = Array.from({ length: SHOWN }, () => { // always the same ones: focus stays
+    const candidate = { take: make("button", { type: "button" }), share: make("span"),
+      bar: make("span", { className: "bar" }) };
+    candidate.take.addEventListener("click", () =>
+      state.set({ written: [...state.get().written, candidate.id] }));
+    candidate.item = make("li", {}, candidate.take, " ", candidate.share, " ", candidate.bar);
+    return candidate;
+  });
   const onReach = (said) => frame.explain(said);
   const kept = matrix({ title: "the cache", rowsAre: "tokens", columnsAre: "what is kept", onReach });
   const looks = matrix({ title: "attention of the last token", rowsAre: "tokens",
@@ -55,7 +62,7 @@ function render({ model, el }) {
       make("div", { className: "wide" }, read,
         make("div", { className: "controls" }, word, story, back, again),
         make("p", { className: "caption" }, "What could come next; choose one to write it"),
-        candidates),
+        make("ol", { className: "hypotheses" }, ...candidates.map(({ item }) => item))),
       kept.element,
       looks.element,
     ],
@@ -106,12 +113,13 @@ function render({ model, el }) {
     read.replaceChildren(...names.slice(1).flatMap((name, i) => [
       make("span", { className: i + 1 >= begun ? "token written" : "token" }, name), " "]));
     const ranked = p.map((_, id) => id).sort((a, b) => p[b] - p[a]).slice(0, SHOWN);
-    candidates.replaceChildren(...(full ? [] : ranked.filter((id) => p[id] >= LEAST).map((id) => {
-      const take = button(vocabulary[id], () =>
-        state.set({ written: [...state.get().written, id] }));
-      const bar = make("span", { className: "bar", style: `--share: ${p[id]}` });
-      return make("li", {}, take, ` ${show(p[id], 3)} `, bar);
-    })));
+    candidates.forEach((candidate, n) => {
+      candidate.id = ranked[n];
+      candidate.item.hidden = full || !(p[candidate.id] >= LEAST);
+      candidate.take.textContent = vocabulary[candidate.id] ?? "";
+      candidate.share.textContent = show(p[candidate.id] ?? 0, 3);
+      candidate.bar.style.setProperty("--share", p[candidate.id] ?? 0);
+    });
     const kinds = Array.from({ length: numLayers * numKvHeads * 2 }, (_, c) => ({
       layer: Math.floor(c / (2 * numKvHeads)), group: Math.floor(c / 2) % numKvHeads,
       part: c % 2 ? "V" : "K",
