@@ -42,7 +42,8 @@ function render({ model, el }) {
   const again = button("Begin again, with other luck", () =>
     state.set({ written: [], seed: state.get().seed + 1 }));
   const read = make("p", { className: "tokens" });
-  const candidates = Array.from({ length: SHOWN }, () => { // always the same ones: focus stays
+  // Always the same buttons, so that focus stays on one.
+  const candidates = Array.from({ length: Math.min(SHOWN, vocabulary.length) }, () => {
     const candidate = { take: make("button", { type: "button" }), share: make("span"),
       bar: make("span", { className: "bar" }) };
     candidate.take.addEventListener("click", () =>
@@ -115,10 +116,10 @@ function render({ model, el }) {
     const ranked = p.map((_, id) => id).sort((a, b) => p[b] - p[a]).slice(0, SHOWN);
     candidates.forEach((candidate, n) => {
       candidate.id = ranked[n];
-      candidate.item.hidden = full || !(p[candidate.id] >= LEAST);
-      candidate.take.textContent = vocabulary[candidate.id] ?? "";
-      candidate.share.textContent = show(p[candidate.id] ?? 0, 3);
-      candidate.bar.style.setProperty("--share", p[candidate.id] ?? 0);
+      candidate.item.hidden = full || p[candidate.id] < LEAST;
+      candidate.take.textContent = vocabulary[candidate.id];
+      candidate.share.textContent = show(p[candidate.id], 3);
+      candidate.bar.style.setProperty("--share", p[candidate.id]);
     });
     const kinds = Array.from({ length: numLayers * numKvHeads * 2 }, (_, c) => ({
       layer: Math.floor(c / (2 * numKvHeads)), group: Math.floor(c / 2) % numKvHeads,
