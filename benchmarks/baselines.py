@@ -9,7 +9,14 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from torch import nn
 
 from benchmarks.common import RESULTS
-from benchmarks.translator import fit, make_translator, scores, split_pairs, tested
+from benchmarks.translator import (
+    TRAINING,
+    fit,
+    make_translator,
+    scores,
+    split_pairs,
+    tested,
+)
 from d2lmini import EncoderDecoder, scaled_dot_product_attention, try_gpu
 from d2lmini.translator import SubwordTranslator
 
@@ -21,13 +28,8 @@ EXPERIMENTS = {
             "model": "GRU with attention",
             "num_merges": 3880,
             "num_hiddens": 192,
-            "dropout": 0.1,
-            "label_smoothing": 0.1,
-            "batch_size": 128,
-            "lr": 0.003,
-            "warmup_steps": 800,
-            "num_epochs": 12,
-        },
+        }
+        | TRAINING,
     ],
     "fra-eng-8-bits": [{"name": "fra-eng", "model": "fra-eng-full.pt"}],
 }

@@ -38,7 +38,7 @@ EXPERIMENTS = {
 class OfTheEncoder(nn.Module):
     """A language model of the blocks of chapter 7: an encoder's stack under a causal mask.
 
-    Shapes: as modern.LanguageModel; without caches.
+    Shapes: as modern.LanguageModel; its cache is the text so far, which it reads again.
     """
 
     def __init__(self, vocab_size, num_hiddens, ffn_num_hiddens, num_heads, num_layers):
@@ -47,10 +47,12 @@ class OfTheEncoder(nn.Module):
         self.stack = EncoderStack(num_hiddens, ffn_num_hiddens, num_heads, num_layers, 0.0)
         self.output = nn.Linear(num_hiddens, vocab_size)
 
-    def forward(self, tokens, caches=None):
+    def forward(self, tokens, so_far=None):
+        if so_far is not None:
+            tokens = torch.cat([so_far, tokens], dim=1)
         steps = tokens.shape[1]
         mask = causal_mask(steps, steps, tokens.device)
-        return self.output(self.stack(self.embedding(tokens), mask)), None
+        return self.output(self.stack(self.embedding(tokens), mask)), tokens
 
 
 class WordBefore(nn.Module):
@@ -84,17 +86,7 @@ def write(net, vocab, num_stories, choose):
     device = next(iter(net.state_dict().values())).device
     start = torch.full((num_stories, 1), vocab.bos, device=device)
 
-    def decode(tokens, caches):  # whoever keeps no cache reads all again
-        nonlocal read
-        read = tokens if caches is None and read is None else torch.cat([read, tokens], 1)
-        return net(read)
-
-    def cached(tokens, caches):
-        return net(tokens, caches)
-
-    read = None
-    runs = cached if isinstance(net, LanguageModel) else decode
-    tokens, _ = extend(runs, start, MAX_LEN - 1, choose, vocab.eos)
+    tokens, _ = extend(net, start, MAX_LEN - 1, choose, vocab.eos)
     texts = []
     for row in tokens[:, 1:].tolist():
         row = row[: row.index(vocab.eos)] if vocab.eos in row else row

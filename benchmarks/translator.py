@@ -19,6 +19,14 @@ from d2lmini.translator import SubwordTranslator
 
 HELD_OUT = 1000  # English sentences in each of test and val
 NUM_STEPS = 40  # one sentence in a thousand has more pieces
+TRAINING = {
+    "dropout": 0.1,
+    "label_smoothing": 0.1,
+    "batch_size": 128,
+    "lr": 0.003,
+    "warmup_steps": 800,
+    "num_epochs": 12,
+}
 EXPERIMENTS = {
     "fra-eng-full": [
         {
@@ -28,13 +36,8 @@ EXPERIMENTS = {
             "ffn_num_hiddens": 512,
             "num_heads": 4,
             "num_layers": 2,
-            "dropout": 0.1,
-            "label_smoothing": 0.1,
-            "batch_size": 128,
-            "lr": 0.003,
-            "warmup_steps": 800,
-            "num_epochs": 12,
         }
+        | TRAINING
     ]
 }
 
