@@ -94,6 +94,7 @@ def run_source(seed, splits, positions):
             best = val, {name: tensor.clone() for name, tensor in net.state_dict().items()}
     net.load_state_dict(best[1])
     found = {
+        "vocab": [len(vocab) for vocab in vocabs],
         "parameters": sum(p.numel() for p in net.parameters()),
         "curve": curve,
         "seconds": time.perf_counter() - start,
@@ -110,14 +111,24 @@ def run_source(seed, splits, positions):
     translations = translate_all(net, sources, *vocabs, NUM_STEPS, device)
     found["bleu_plain"] = corpus_bleu(translations, references)
     found |= scores(translations, [[reference] for reference in references])
+    beam = translate_all(net, sources, *vocabs, NUM_STEPS, device, beam_size=4)
+    found["bleu_beam"] = corpus_bleu(beam, references)
     return found | {"translations": translations}
 
 
-def run_pieces(seed, splits, num_merges, sizes, beam_size=4, **training):
-    """A SubwordTranslator: joint pieces, one table, label smoothing, a rate that falls."""
+def run_pieces(seed, splits, num_merges, sizes, beam_size=4, is_tied=True, **training):
+    """A SubwordTranslator: joint pieces, one table, label smoothing, a rate that falls.
+
+    Args:
+        is_tied: False for three tables that learn on their own.
+    """
     torch.manual_seed(seed)
     start = time.perf_counter()
     translator = make_translator(splits["train"], num_merges, sizes)
+    if not is_tied:
+        decoder = translator.net.decoder
+        for layer in (decoder.embedding.embedding, decoder.output):
+            layer.weight = nn.Parameter(layer.weight.detach().clone())
     val, test = (
         ([source for source, _ in splits[s]], [[target] for _, target in splits[s]])
         for s in ("val", "test")

@@ -242,6 +242,27 @@ def test_the_writer_writes_and_its_cache_grows(show):
     assert page.problems == []
 
 
+def test_the_writer_reads_a_changed_text_anew_and_has_other_luck(show):
+    page = show([FIGURES["explore_writer"]()])
+    figure = page.locator(".d2lmini-figure")
+    field, candidates = figure.get_by_label("Prompt"), figure.locator(".hypotheses")
+    before = candidates.inner_text()
+    field.fill("</script> </script>")  # as long as the text before it
+    other = candidates.inner_text()
+    assert other != before
+    field.fill("")
+    field.fill("</script> </script>")
+    assert candidates.inner_text() == other
+    figure.get_by_label("Temperature").fill("3")
+    written = set()
+    for _ in range(12):
+        figure.get_by_role("button", name="Begin again").click()
+        figure.get_by_role("button", name="Write a word").click()
+        written.add(figure.locator(".tokens").inner_text())
+    assert len(written) > 1
+    assert page.problems == []
+
+
 def test_the_writer_says_what_it_cannot_read(show):
     page = show([FIGURES["explore_writer"]()], width=360)
     figure = page.locator(".d2lmini-figure")
