@@ -1,4 +1,4 @@
-"""Runs of chapter 12: Multi30k, as the book's source translates it, and with subwords."""
+"""Runs of chapter 12: captions of the book, and Multi30k as the source translates it."""
 
 import math
 import time
@@ -18,8 +18,10 @@ from d2lmini import (
     normalise,
     read_pairs,
     seq2seq_loss,
+    train,
     translate_all,
     try_gpu,
+    xavier_init,
 )
 from d2lmini.data import cut_padding
 from d2lmini.data.buckets import buckets
@@ -27,10 +29,14 @@ from d2lmini.training import evaluate, train_epoch
 
 NUM_STEPS = 50  # the longest caption has 46 tokens
 EXPERIMENTS = {
+    "deu-eng-mini": [
+        {"name": "deu-eng-mini", "model": "small", "positions": positions}
+        for positions in ("sinusoidal", "learned", "learned, Xavier")
+    ],
     "multi30k": [
         {"name": "multi30k", "model": "source", "positions": "learned"},
         {"name": "multi30k", "model": "source", "positions": "sinusoidal"},
-    ]
+    ],
 }
 
 
@@ -116,6 +122,56 @@ def run_source(seed, splits, positions):
     return found | {"translations": translations}
 
 
+def run_small(seed, splits, positions):
+    """The net that chapter 12 trains, on the captions of the book."""
+    torch.manual_seed(seed)
+    vocabs = [
+        Vocab([pair[side] for pair in splits["train"]], min_freq=2) for side in (0, 1)
+    ]
+    sizes, num_steps, device = (64, 128, 4, 2, 0.1), 26, try_gpu()
+    net = EncoderDecoder(
+        TransformerEncoder(len(vocabs[0]), *sizes),
+        TransformerDecoder(len(vocabs[1]), *sizes),
+    )
+    if positions != "sinusoidal":
+        for side in (net.encoder, net.decoder):
+            side.embedding.positions = LearnedPositionalEncoding(64, 0.1, max_len=100)
+    xavier_init(net)
+    if positions == "learned, Xavier":
+        for side in (net.encoder, net.decoder):
+            nn.init.xavier_uniform_(side.embedding.positions.P)
+    loaders = {}
+    for split in ("train", "val"):
+        arrays = [
+            array
+            for side, vocab in enumerate(vocabs)
+            for array in encode([pair[side] for pair in splits[split]], vocab, num_steps)
+        ]
+        loaders[split] = buckets(arrays, arrays[1] + arrays[3], 64, cut_padding)
+
+    def loss(net, batch):
+        return seq2seq_loss(net, batch, vocabs[1].bos)
+
+    history = train(
+        net, loaders["train"], loss, 0.002, 16, device, warmup_steps=200,
+        val_batches=loaders["val"],
+    )  # fmt: skip
+    sources, references = map(list, zip(*splits["test"], strict=True))
+    translations = translate_all(net, sources, *vocabs, num_steps, device)
+    both = [*zip(translations, references, strict=True)]
+    return {
+        "parameters": sum(p.numel() for p in net.parameters()),
+        "val_loss": history.val_loss.iloc[-1],
+        "exact": sum(ours == theirs for ours, theirs in both),
+        "reordered": sum(
+            ours != theirs and sorted(ours.split()) == sorted(theirs.split())
+            for ours, theirs in both
+        ),
+        "bleu": corpus_bleu(translations, references),
+        "translations": translations,
+    }
+
+
 def run_pieces(seed, splits, num_merges, sizes, beam_size=4, is_tied=True, **training):
     """A SubwordTranslator: joint pieces, one table, label smoothing, a rate that falls.
 
@@ -144,4 +200,7 @@ def run_pieces(seed, splits, num_merges, sizes, beam_size=4, is_tied=True, **tra
 def run(seed, name, model, is_reversed=False, **setting):
     """Train once, test once; what came out, as a dict for the ledger."""
     splits = read_splits(name, is_reversed)
-    return (run_source if model == "source" else run_pieces)(seed, splits, **setting)
+    return RUNS[model](seed, splits, **setting)
+
+
+RUNS = {"small": run_small, "source": run_source, "pieces": run_pieces}
