@@ -33,9 +33,9 @@ EXPERIMENTS = {
         {"name": "deu-eng-mini", "model": "small", "positions": positions}
         for positions in ("sinusoidal", "learned", "learned, Xavier")
     ],
-    "multi30k": [
-        {"name": "multi30k", "model": "source", "positions": "learned"},
-        {"name": "multi30k", "model": "source", "positions": "sinusoidal"},
+    "multi30k": [{"name": "multi30k", "model": "source", "positions": "learned"}],
+    "multi30k-positions": [
+        {"name": "multi30k", "model": "source", "positions": "sinusoidal"}
     ],
 }
 

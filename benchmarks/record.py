@@ -47,7 +47,15 @@ for module in MODULES:
 
 # Five seeds of these take too long.
 SEEDS_OF = dict.fromkeys(
-    ["sst2", "eth-ucy", "fra-eng-full", "fra-eng-gru", "multi30k", "attention-cost"],
+    [
+        "sst2",
+        "eth-ucy",
+        "fra-eng-full",
+        "fra-eng-gru",
+        "multi30k",
+        "multi30k-positions",
+        "attention-cost",
+    ],
     range(3),
 )
 # A choice is made once, and where nothing is drawn another seed says nothing new.

@@ -86,9 +86,10 @@ export function numbersOf(shapes, bytes, small = false) {
 
 // An encoder-decoder, or an encoder with a classifier's head, from the numbers of its state_dict.
 //
-// off: set of heads that are switched off, such as "cross.0.2" (kind, layer, head).
-export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, bytes) {
-  const P = numbersOf(shapes, bytes);
+// small: see numbersOf. off: set of heads that are switched off, such as "cross.0.2" (kind, layer,
+// head).
+export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, bytes, small = false) {
+  const P = numbersOf(shapes, bytes, small);
   const numHiddens = P["encoder.stack.blocks.0.addnorm1.norm.weight"].length;
   const headSize = numHiddens / numHeads;
 
@@ -128,9 +129,11 @@ export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, 
     return Z;
   };
   const begin = (side, ids, start, trace) => {
+    const learned = P[`${side}.embedding.positions.P`];
+    const position = (i) => (learned ? learned[i] : sinusoid(i, numHiddens));
     const terms = (i, k) => [
       P[`${side}.embedding.embedding.weight`][ids[i]][k] * Math.sqrt(numHiddens),
-      sinusoid(start + i, numHiddens)[k]];
+      position(start + i)[k]];
     const X = ids.map((_, i) => Array.from({ length: numHiddens }, (_, k) =>
       terms(i, k).reduce((sum, v) => sum + v)));
     trace.push({ X: ids.map((id) => [id]), Y: X, terms });

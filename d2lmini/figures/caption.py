@@ -1,0 +1,77 @@
+"""A translator of captions that runs in the browser, with a line for each weight."""
+
+import matplotlib.figure
+import matplotlib.path
+from matplotlib.patches import PathPatch
+
+from d2lmini.data import normalise
+from d2lmini.figures.weights import eighths, pack
+from d2lmini.figures.widget import Figure
+
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]  # of the heads, as in figure.css
+
+
+def explore_caption(
+    state_dict, src_tokens, tgt_tokens, num_heads, num_steps, examples, translation, cross
+) -> Figure:
+    """A trained encoder-decoder that runs in the browser: which word looks at which.
+
+    Args:
+        state_dict: of an EncoderDecoder of chapter 7.
+        src_tokens, tgt_tokens: the vocabularies' tokens, by id.
+        num_heads: of the net.
+        num_steps: longest source and target, <eos> included.
+        examples: captions; the first is shown at the start.
+        translation: of the first by the net, for the still picture,
+        cross: and its cross-attention, (layers, heads, queries, keys).
+    Source: chapter 12.
+    """
+    numbers = {name: tensor.detach().float().cpu() for name, tensor in state_dict.items()}
+    num_layers = len(cross)
+    data = {
+        **pack(numbers, num_heads, num_layers),
+        "src_tokens": src_tokens,
+        "tgt_tokens": tgt_tokens,
+        "num_steps": num_steps,
+        "examples": list(examples),
+    }
+    state = {
+        "text": examples[0],
+        "layer": num_layers - 1,
+        "head": "all",
+        "side": "english",
+        "chosen": 3,
+    }
+    read = [*normalise(examples[0]).split(), "<eos>"]
+    written = [*translation.split(), "<eos>"][: cross.shape[2]]
+    picture = _lines(cross[-1].cpu(), read, written)
+    alt = (
+        f"The words of '{examples[0]}' in a column on the left, those of its translation "
+        f"'{translation}' in one on the right. A line from each English word to the German "
+        "words that the last layer's heads look at to write it; many of them cross."
+    )
+    return Figure("caption.js", state, picture, alt, data, eighths(numbers))
+
+
+def _lines(weights, read, written):
+    """Two columns of words, and a line for each weight (heads, written, read) that counts."""
+    rows = max(len(read), len(written))
+    figure = matplotlib.figure.Figure(figsize=(4.2, 0.27 * rows), layout="constrained")
+    axis = figure.subplots()
+    axis.set(xlim=(-0.5, 1.5), ylim=(rows - 0.5, -0.5))
+    axis.axis("off")
+    for x, words, side in ((-0.04, read, "right"), (1.04, written, "left")):
+        for y, word in enumerate(words):
+            axis.text(x, y, word, ha=side, va="center", fontsize=9)
+    for head, matrix in enumerate(weights.tolist()):
+        for to, row in enumerate(matrix):
+            for start, weight in enumerate(row[: len(read)]):
+                if weight > 0.15:
+                    y0, y1 = (y + 0.12 * (head - 1.5) for y in (start, to))  # side by side
+                    points = [(0, y0), (0.4, y0), (0.6, y1), (1, y1)]
+                    path = matplotlib.path.Path(points, [1, 4, 4, 4])  # a cubic curve
+                    colour = COLOURS[head % len(COLOURS)]
+                    axis.add_patch(
+                        PathPatch(path, fill=False, ec=colour, lw=2.5 * weight, alpha=0.8)
+                    )
+    return figure
