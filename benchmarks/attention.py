@@ -1,4 +1,4 @@
-"""Runs of chapter 12: what attention costs by length, and additive attention in a translator."""
+"""Runs of chapter 13: what attention costs by length, and additive attention in a translator."""
 
 import ctypes
 import time
@@ -64,7 +64,7 @@ class LargestTensor(TorchDispatchMode):
 class AdditiveHeads(MultiHeadAttention):
     """Multi-head attention whose scores are v · tanh(q + k), one v a head.
 
-    Source: Bahdanau et al. 2015; chapter 12.
+    Source: Bahdanau et al. 2015; chapter 13.
     """
 
     def __init__(self, num_hiddens, num_heads, dropout):

@@ -1,4 +1,4 @@
-"""Runs of chapter 12: who writes the book's stories best, with the blocks of 2017 or of today."""
+"""Runs of chapter 13: who writes the book's stories best, with the blocks of 2017 or of today."""
 
 import time
 from collections import Counter

@@ -48,7 +48,8 @@ CHAPTERS = {
             ("maps", "Looking at attention", "09-attention-maps", 6),
             ("sentiment", "Reading a verdict", "10-reading-a-verdict", 6),
             ("paths", "Walking on", "11-walking-on", 6),
-            ("after", "After the Transformer", "12-after-the-transformer", 6),
+            ("german", "From German", "12-from-german", 6),
+            ("after", "After the Transformer", "13-after-the-transformer", 6),
         ],
         start=1,
     )

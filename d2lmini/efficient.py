@@ -15,7 +15,7 @@ def windowed_attention(
         queries, keys, values: (batch, heads, steps, head_size), and so the result
     Raises:
         TypeError, ValueError: see arguments.check_one_text; window is less than 1.
-    Source: Beltagy et al. 2020, section 3.1; chapter 12.
+    Source: Beltagy et al. 2020, section 3.1; chapter 13.
     """
     check_one_text(queries, keys, values)
     check_count("window", window)
@@ -45,7 +45,7 @@ def linear_attention(
         queries, keys, values: (batch, heads, steps, head_size), and so the result
     Raises:
         TypeError, ValueError: see arguments.check_one_text.
-    Source: Katharopoulos et al. 2020, section 3; chapter 12.
+    Source: Katharopoulos et al. 2020, section 3; chapter 13.
     """
     check_one_text(queries, keys, values)
     Q, K = F.elu(queries) + 1, F.elu(keys) + 1  # f: all are positive

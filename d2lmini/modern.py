@@ -31,7 +31,7 @@ class RMSNorm(nn.Module):
         eps: added to the mean of the squares.
     Shapes:
         X: (..., num_hiddens), and so the result
-    Source: Zhang and Sennrich 2019; chapter 12.
+    Source: Zhang and Sennrich 2019; chapter 13.
     """
 
     def __init__(self, num_hiddens, eps=1e-5):
@@ -82,7 +82,7 @@ class GroupedQueryAttention(nn.Module):
     Returns:
         The output, of the shape of X, and the cache for the next step: keys, turned already,
         and values, (batch, num_kv_heads, steps so far, head_size) each.
-    Source: Ainslie et al. 2023; chapter 12.
+    Source: Ainslie et al. 2023; chapter 13.
     """
 
     def __init__(self, num_hiddens, num_heads, num_kv_heads):
@@ -124,7 +124,7 @@ class SwiGLU(nn.Module):
         ffn_num_hiddens: width of the hidden layer.
     Shapes:
         X: (..., num_hiddens), and so the result
-    Source: Shazeer 2020; chapter 12.
+    Source: Shazeer 2020; chapter 13.
     """
 
     def __init__(self, num_hiddens, ffn_num_hiddens):
@@ -144,7 +144,7 @@ class ModernBlock(nn.Module):
     """Attention, then the network, each after a norm and beside a shortcut (pre-norm).
 
     Args, Shapes, Returns: as GroupedQueryAttention; ffn_num_hiddens as SwiGLU.
-    Source: Touvron et al. 2023; chapter 12.
+    Source: Touvron et al. 2023; chapter 13.
     """
 
     def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, num_kv_heads):
@@ -173,7 +173,7 @@ class LanguageModel(nn.Module):
         tokens: (batch, steps), integers: the whole text, or the steps that follow the caches
     Returns:
         Logits (batch, steps, vocab_size), and the caches for the next step, one a block.
-    Source: Radford et al. 2019; chapter 12.
+    Source: Radford et al. 2019; chapter 13.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ def next_token_loss(net: nn.Module, batch: tuple, bos: int) -> tuple:
         bos: what it reads before the first token.
     Returns:
         Mean nats per token, and the number of tokens.
-    Source: chapter 12.
+    Source: chapter 13.
     """
     tokens, valid_lens = batch
     logits, _ = net(shift_right(tokens, bos))

@@ -9,7 +9,7 @@ import pytest
 import torch
 from conftest import tiny_net
 
-from d2lmini import TransformerEncoder, figures
+from d2lmini import LearnedPositionalEncoding, TransformerEncoder, figures
 from d2lmini.classification import Classifier, Verdict
 from d2lmini.data.square import simulate_paths
 from d2lmini.modern import LanguageModel
@@ -60,6 +60,17 @@ def walk():
     return figures.explore_walk(net.state_dict(), 2, 2, examples, paths, first)
 
 
+def caption():
+    torch.manual_seed(0)
+    net = tiny_net(len(WORDS), len(WORDS))
+    for side in (net.encoder, net.decoder):
+        side.embedding.positions = LearnedPositionalEncoding(8, 0.0, max_len=10)
+    cross = torch.full((2, 2, 3, 3), 1 / 3)
+    return figures.explore_caption(
+        net.state_dict(), WORDS, WORDS, 2, 8, ["go go", "</script> go"], "go stop", cross
+    )
+
+
 def writer():
     torch.manual_seed(0)
     tokens = ["<pad>", "<unk>", "<bos>", "<eos>", "go", "</script>"]
@@ -72,6 +83,7 @@ FIGURES = {
     for name, function in inspect.getmembers(figures, inspect.isfunction)
     if name.startswith("explore_")
 } | {
+    "explore_caption": caption,
     "explore_machine": machine,
     "explore_training": training,
     "explore_translator": translator,

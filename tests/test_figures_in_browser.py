@@ -211,6 +211,89 @@ def test_the_explanation_is_about_what_is_shown(show):
     assert after != before and cell.inner_text() in after
 
 
+def words_of(column):
+    return column.get_by_role("button").all_inner_texts()
+
+
+def test_a_caption_s_words_show_their_lines(show):
+    page = show([FIGURES["explore_caption"]()])
+    figure = page.locator(".d2lmini-figure")
+    german, english = figure.locator(".links ol").first, figure.locator(".links ol").last
+    lines = figure.locator(".links path:not(.faint)")
+    assert words_of(german) == ["go", "go", "<eos>"]
+    written = words_of(english)
+    for head, number in (("head 0", 1), ("all heads", 2)):  # one or both of the heads
+        figure.get_by_label("Lines of").select_option(head)
+        for i, word in enumerate(written):
+            english.get_by_role("button").nth(i).click()
+            page.mouse.move(0, 0)
+            said = figure.locator(".explanation").inner_text()
+            assert f"To write “{word}”" in said and said.count("head ") == number
+            # Weights of a row sum to 1, so that one of three is drawn whatever the net is.
+            assert number <= lines.count() <= 3 * number
+            pressed = english.get_by_role("button").evaluate_all(
+                "all => all.map(b => b.ariaPressed)"
+            )
+            assert pressed.index("true") == i and pressed.count("true") == 1
+    kept = lines.evaluate_all("all => all.map(p => p.getAttribute('d'))")
+    german.get_by_role("button").first.hover()
+    assert "“go” is read most" in figure.locator(".explanation").inner_text()
+    ends = lines.evaluate_all("all => all.map(p => p.getAttribute('d'))")
+    assert ends != kept and all(float(end.split()[0][1:]) == 0 for end in ends)
+    page.mouse.move(0, 0)
+    assert lines.evaluate_all("all => all.map(p => p.getAttribute('d'))") == kept
+    assert page.problems == []
+
+
+def test_a_word_of_a_caption_can_be_exchanged(show):
+    page = show([FIGURES["explore_caption"]()])
+    figure = page.locator(".d2lmini-figure")
+    german, english = figure.locator(".links ol").first, figure.locator(".links ol").last
+    other = figure.get_by_label("put")
+    assert english.locator(".written").count() == 0
+    english.get_by_role("button").first.click()
+    assert other.is_disabled()  # an English word is chosen
+    before = words_of(english)
+    german.get_by_role("button").nth(1).click()
+    other.select_option("</script>")
+    assert words_of(german) == ["go", "</script>", "<eos>"]
+    assert figure.get_by_label("German").input_value() == "go </script>"
+    assert (english.locator(".written").count() > 0) == (words_of(english) != before)
+    figure.get_by_role("button", name="Leave it out").click()
+    assert words_of(german) == ["go", "<eos>"]
+    assert figure.get_by_role("button", name="Leave it out").is_disabled()
+    figure.get_by_label("Example").select_option("</script> go")
+    assert words_of(german) == ["</script>", "go", "<eos>"]
+    assert figure.locator(":is(b, script, img)").count() == 0
+    assert page.problems == []
+
+
+def test_the_caption_says_what_it_cannot_read(show):
+    page = show([FIGURES["explore_caption"]()], width=360)
+    figure = page.locator(".d2lmini-figure")
+    field, note = figure.get_by_label("German"), figure.locator(".note")
+    german = figure.locator(".links ol").first
+    for text, said in {
+        "": "Type a German caption",
+        " \t": "Type a German caption",
+        "stop": "No word of this",
+        "<script>alert(1)</script><b>x</b>": "No word of this",
+        "go stop": "read as <unk>: stop.",
+        "go " + "x" * 10_000: "read as <unk>: xxxxxxxxxxxxxxxxxxxx.",
+        "go a b c d e f": "a, b, c, d, e, …",
+        "go " * 3400: "Only the first 7 words",
+    }.items():
+        field.fill(text)
+        assert said in note.inner_text() and len(note.inner_text()) < 300
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        assert words_of(german)[0] == "go"  # the last that could be read, or this one
+        assert field.input_value() == text
+    assert len(words_of(german)) == 8
+    field.fill("go <eos> go")  # a reserved word is a word that the net does not know
+    assert words_of(german) == ["go", "<unk>", "go", "<eos>"]
+    assert page.problems == []
+
+
 def test_the_writer_writes_and_its_cache_grows(show):
     page = show([FIGURES["explore_writer"]()])
     figure = page.locator(".d2lmini-figure")

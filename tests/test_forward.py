@@ -12,6 +12,7 @@ import torch
 from d2lmini import (
     Classifier,
     EncoderDecoder,
+    LearnedPositionalEncoding,
     TransformerDecoder,
     TransformerEncoder,
     Vocab,
@@ -80,7 +81,7 @@ def open_page(browser, figure, module="forward.js", make="makeNet"):
     page.evaluate(
         """([data, text]) => {
             const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-            window.net = MAKE(data, new DataView(bytes.buffer));
+            window.net = (MAKE)(data, new DataView(bytes.buffer));
         }""".replace("MAKE", make),
         # As Jupyter saves it: with the keys sorted.
         [json.loads(json.dumps(figure.data, sort_keys=True)), bytes_],
@@ -323,6 +324,50 @@ def test_the_forecast_agrees(browser):
             "sigmas": log_sigmas[0].exp(),
             "straight": constant_velocity(path[None], 25)[0],
             "attention": torch.cat(weights)[:, :, -1].flatten(0, 1),
+        }
+        for name, tensor in due.items():
+            assert (torch.tensor(got[name]) - tensor).abs().max() < 1e-5, name
+    page.close()
+
+
+def test_the_translator_of_captions_agrees(browser):
+    """Logits and cross-attention, with learned positions and weights in 8 bits."""
+    pairs = [(normalise(de), normalise(en)) for de, en in read_pairs("deu-eng-mini", "val")]
+    vocabs = [Vocab([pair[side] for pair in pairs]) for side in (0, 1)]
+    torch.manual_seed(1)
+    sizes = 16, 32, 4, 2, 0.1
+    net = EncoderDecoder(
+        TransformerEncoder(len(vocabs[0]), *sizes),
+        TransformerDecoder(len(vocabs[1]), *sizes),
+    ).eval()
+    for side in (net.encoder, net.decoder):
+        side.embedding.positions = LearnedPositionalEncoding(16, 0.0, max_len=30)
+    cross = torch.zeros(2, 4, 3, 3)
+    words = [vocab.idx_to_token for vocab in vocabs]
+    figure = figures.explore_caption(
+        net.state_dict(), *words, 4, 26, [pairs[0][0]], "a b", cross
+    )
+    page = open_page(browser, figure, make="(data, bytes) => makeNet(data, bytes, true)")
+    for weight in net.parameters():  # a page holds them in 8 bits
+        weight.data = from_bytes(*to_bytes(weight.data))
+    net = net.double()
+    for german, english in pairs[:30]:
+        src, lens = encode([german], vocabs[0], 26)
+        reads = torch.tensor([[vocabs[1].bos, *vocabs[1][english.split()]]])
+        with torch.no_grad():
+            logits = net(src, reads, lens)
+        n = lens.item()
+        got = in_browser(
+            page,
+            """([s, t]) => {
+                const { logits, cross } = net.decode(t, net.encode(s));
+                return { logits, cross: cross.map((heads) => heads.map((h) => h.weights)) };
+            }""",
+            [src[0, :n].tolist(), reads[0].tolist()],
+        )
+        due = {
+            "logits": logits[0],
+            "cross": net.decoder.attention_weights[1][:, 0, :, :, :n],
         }
         for name, tensor in due.items():
             assert (torch.tensor(got[name]) - tensor).abs().max() < 1e-5, name

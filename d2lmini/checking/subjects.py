@@ -192,3 +192,31 @@ class Looker(Subject):
             if back < len(tokens):
                 logits = logits + row[tokens[len(tokens) - 1 - back]]
         return logits
+
+
+class Listener(Subject):
+    """ln p(putting on) / p(taking off), from the words of a German sentence.
+
+    Args:
+        terms: a word, the place at which it counts (None for all), and how much.
+        per_word: what each word adds, whichever it is.
+    Shapes:
+        words: a list of strings; result: a number
+    """
+
+    def __init__(self, terms: list[tuple[str, int | None, float]], per_word: float):
+        self._terms, self._per_word = terms, per_word
+
+    def __repr__(self):
+        heard = [
+            f"“{word}” {'anywhere' if place is None else f'at place {place}'}"
+            for word, place, _ in self._terms
+        ]
+        return f"<a net that hears {' and '.join(heard) or 'nothing'}>"
+
+    def __call__(self, words):
+        score = self._per_word * len(words)
+        for word, place, amount in self._terms:
+            places = range(len(words)) if place is None else [place]
+            score += sum(amount for i in places if i < len(words) and words[i] == word)
+        return score

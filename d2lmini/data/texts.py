@@ -18,7 +18,7 @@ def read_texts(name: str | Path = "stories-mini", split: str = "train") -> list[
         The lines, without those that are blank.
     Raises:
         ValueError: no line holds a text, or see registry.find_paths and read_lines.
-    Source: chapter 12.
+    Source: chapter 13.
     """
     (path,) = find_paths(name, split, TEXTS)
     texts = [line.strip() for line in read_lines(path) if line.strip()]
@@ -38,7 +38,7 @@ def mistake_in(story: str) -> str | None:
     Only what somebody has can be given away; a pronoun is that of the person just named; an
     answer names who has the thing.
 
-    Source: chapter 12.
+    Source: chapter 13.
     """
     check_kind("story", story, str, "a string")
     has, named = {}, None

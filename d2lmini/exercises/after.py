@@ -1,4 +1,4 @@
-"""Exercises of chapter 12."""
+"""Exercises of chapter 13."""
 
 import torch
 

@@ -5,7 +5,8 @@ import { makeNet, normalise, search } from "./forward.js";
 const LEAST = { on: 0.04, faint: 0.15 }; // weights below are not drawn
 const BESIDE = 0.12; // rows between the lines of two heads
 const RESERVED = ["<pad>", "<unk>", "<bos>", "<eos>"];
-const ALL = "all";
+const ALL = "all heads";
+const nameOf = (h) => `head ${h}`;
 
 function render({ model, el }) {
   const data = model.get("data");
@@ -27,9 +28,8 @@ function render({ model, el }) {
     (caption) => caption && state.set({ text: caption }));
   const layer = choice("Layer", Array.from({ length: numLayers }, (_, l) => l), first.layer,
     (l) => state.set({ layer: Number(l) }));
-  const head = choice("Head",
-    { [ALL]: "all", ...Object.fromEntries(heads.map((h) => [h, h])) }, first.head,
-    (h) => state.set({ head: h === ALL ? ALL : Number(h) }));
+  const head = choice("Lines of", Object.fromEntries([ALL, ...heads.map(nameOf)]
+    .map((name) => [name, name])), first.head, (name) => state.set({ head: name }));
   const place = make("span");
   const instead = choice("put",
     { "": "…", ...Object.fromEntries([...known].sort().map((word) => [word, word])) }, "",
@@ -103,7 +103,7 @@ function render({ model, el }) {
     return isNew;
   }
 
-  const shownHeads = ({ head: h }) => (h === ALL ? heads : [h]);
+  const shownHeads = ({ head: name }) => heads.filter((h) => [ALL, nameOf(h)].includes(name));
   // Weights (written, read) of one head
   const weightsOf = (h) => now.weights[state.get().layer][h];
 
@@ -114,7 +114,7 @@ function render({ model, el }) {
       const looks = shownHeads(given).map((h) => {
         const row = weightsOf(h)[i];
         const best = row.map((_, j) => j).sort((a, b) => row[b] - row[a]).slice(0, 2);
-        return `head ${h} at ${best.map((j) => `${quoted(now.read[j])} ${show(row[j])}`).join(" and ")}`;
+        return `${nameOf(h)} at ${best.map((j) => `${quoted(now.read[j])} ${show(row[j])}`).join(" and ")}`;
       });
       return `To write ${quoted(now.written[i])} (probability ${show(now.probabilities[i], 3)}), layer ${
         given.layer} looks: ${looks.join("; ")}.`;
@@ -122,7 +122,7 @@ function render({ model, el }) {
     const most = shownHeads(given).map((h) => {
       const column = weightsOf(h).map((row) => row[i]);
       const t = column.indexOf(Math.max(...column));
-      return `head ${h} to write ${quoted(now.written[t])} ${show(column[t])}`;
+      return `${nameOf(h)} to write ${quoted(now.written[t])} ${show(column[t])}`;
     });
     return `${quoted(now.read[i])} is read most, in layer ${given.layer}: by ${most.join("; by ")}.`;
   }
@@ -208,7 +208,8 @@ function render({ model, el }) {
       : !isReadable ? "No word of this is in the vocabulary; the last translation stays."
         : [all.length > german.length ? `Only the first ${numSteps - 1} words are read.` : "",
           strangers.length ? `Not in the vocabulary, read as <unk>: ${
-            strangers.map((word) => [...word].slice(0, 20).join("")).join(", ")}.` : "",
+            strangers.slice(0, 5).map((word) => [...word].slice(0, 20).join("")).join(", ")}${
+            strangers.length > 5 ? ", …" : ""}.` : "",
         ].filter(Boolean).join(" "));
     text.set(given.text);
     example.set(examples.includes(given.text) ? given.text : "");
@@ -233,7 +234,7 @@ function render({ model, el }) {
     const { crossed, pairs } = crossings(given);
     order.textContent = `Word order: of the ${pairs} pairs of English words, ${crossed} look at the German in the other order.`;
     key.replaceChildren(...shownHeads(given).flatMap((h) => [
-      make("span", { className: `key curve-${h % 4}` }), `head ${h} `]));
+      make("span", { className: `key curve-${h % 4}` }), `${nameOf(h)} `]));
     draw();
   }
   update(first);

@@ -35,14 +35,14 @@ def explore_caption(
         "num_steps": num_steps,
         "examples": list(examples),
     }
+    read = [*normalise(examples[0]).split(), "<eos>"]
     state = {
         "text": examples[0],
         "layer": num_layers - 1,
-        "head": "all",
-        "side": "english",
-        "chosen": 3,
+        "head": "all heads",
+        "side": "german",
+        "chosen": max(0, len(read) - 3),  # the word before the full stop
     }
-    read = [*normalise(examples[0]).split(), "<eos>"]
     written = [*translation.split(), "<eos>"][: cross.shape[2]]
     picture = _lines(cross[-1].cpu(), read, written)
     alt = (

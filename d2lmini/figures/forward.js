@@ -86,8 +86,7 @@ export function numbersOf(shapes, bytes, small = false) {
 
 // An encoder-decoder, or an encoder with a classifier's head, from the numbers of its state_dict.
 //
-// small: see numbersOf. off: set of heads that are switched off, such as "cross.0.2" (kind, layer,
-// head).
+// small: see numbersOf. off: set of heads that are off, such as "cross.0.2" (kind, layer, head).
 export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, bytes, small = false) {
   const P = numbersOf(shapes, bytes, small);
   const numHiddens = P["encoder.stack.blocks.0.addnorm1.norm.weight"].length;

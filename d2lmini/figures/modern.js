@@ -1,4 +1,4 @@
-// The forward pass of chapter 12's language model, a token at a time, with the names of modern.py.
+// The forward pass of chapter 13's language model, a token at a time, with the names of modern.py.
 import { attend, dot, linear, maskedSoftmax, numbersOf } from "./forward.js";
 
 export const rmsNorm = (x, gain, epsilon = 1e-5) => {

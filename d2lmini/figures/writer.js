@@ -1,4 +1,4 @@
-// Chapter 12: a small language model writes, and its cache grows.
+// Chapter 13: a small language model writes, and its cache grows.
 import { choice, controlState, figure, make, matrix, show, slider, textField } from "./matrix.js";
 import { dot, normalise } from "./forward.js";
 import { chance, drawn, makeWriter, probabilitiesOf } from "./modern.js";

@@ -14,10 +14,10 @@ def explore_writer(net, tokens, prompts) -> Figure:
     """A trained language model that runs in the browser: what comes next, and what is kept.
 
     Args:
-        net: a LanguageModel of chapter 12.
+        net: a LanguageModel of chapter 13.
         tokens: the vocabulary's tokens, by id.
         prompts: beginnings of texts; the first is shown at the start.
-    Source: chapter 12.
+    Source: chapter 13.
     """
     numbers = {n: tensor.detach().float().cpu() for n, tensor in net.state_dict().items()}
     attention = net.blocks[0].attention

@@ -1,0 +1,330 @@
+"""Exercises of chapter 12."""
+
+import itertools
+import math
+
+import torch
+
+from d2lmini.checking.exercise import Exercise
+from d2lmini.checking.subjects import Listener
+
+
+def two_perplexities():
+    """Three tokens with a mean loss of ln 2 and one with ln 32: per token, and by batch."""
+    return [4.0, 8.0]
+
+
+def heard():
+    """How much of the German has been heard before each word of the English can be said."""
+    return [1, 2, 4, 5, 5, 7, 10, 10, 10, 10]
+
+
+def best_hypothesis(log_probs, lengths, alpha):
+    """The number of the hypothesis with the largest log_prob / ((5 + length) / 6) ** alpha."""
+    return _best(log_probs, lengths, lambda n: ((5 + n) / 6) ** alpha)
+
+
+def _best(log_probs, lengths, penalty):
+    scores = [p / penalty(n) for p, n in zip(log_probs, lengths, strict=True)]
+    return scores.index(max(scores))
+
+
+def _hypotheses_case(dice):
+    number = dice.number(2, 5)
+    lengths = [dice.number(2, 30) for _ in range(number)]
+    log_probs = [-round(n * dice.number(10, 60) / 100, 2) for n in lengths]
+    return log_probs, lengths, dice.number(0, 12) / 10
+
+
+def influence(mask, num_layers):
+    """(steps, steps): whether position j can change what stands at i after the last layer."""
+    return _chains(mask | torch.eye(len(mask), dtype=torch.bool), num_layers)
+
+
+def _chains(mask, number):
+    reach = torch.eye(len(mask))
+    for _ in range(number):
+        reach = mask.float() @ reach
+    return reach > 0
+
+
+def _mask(text):
+    """A mask from rows of 0 and 1, such as "10 11"."""
+    return torch.tensor([[int(cell) for cell in row] for row in text.split()]).bool()
+
+
+def _mask_case(dice):
+    steps = dice.number(3, 6)
+    return dice.true(0.3, steps, steps), dice.number(1, 4)
+
+
+def _every_length(mask, num_layers):
+    return influence(mask, len(mask))
+
+
+def positions_in_turn(table, start, steps):
+    """Rows of a table of positions; behind its last row it begins again."""
+    return table[torch.arange(start, start + steps) % len(table)]
+
+
+def _table(rows, width, start, steps):
+    return torch.arange(1.0, rows * width + 1).view(rows, width), start, steps
+
+
+def _table_case(dice):
+    rows, width = dice.sizes(2)
+    return dice.normal(rows, width), dice.number(0, rows), dice.number(rows, 2 * rows)
+
+
+def _clamped(table, start, steps):
+    return table[torch.arange(start, start + steps).clamp(max=len(table) - 1)]
+
+
+def _and_zeros(table, start, steps):
+    longer = torch.cat([table, torch.zeros(start + steps, table.shape[1])])
+    return longer[start : start + steps]
+
+
+def _back_again(table, start, steps):
+    """Behind the last row, the rows in reverse."""
+    both = torch.cat([table, table.flip(0)])
+    return positions_in_turn(both, start, steps)
+
+
+WORDS = "ein", "mann", "zieht", "mantel"
+
+
+def what_it_hears(net):
+    """[whether another particle changes the number, whether another order does]."""
+    return _heard_in(net, [*itertools.permutations(range(5))], ("an", "aus"))
+
+
+def _heard_in(net, orders, particles):
+    """As what_it_hears, for some orders of the words and some particles alone."""
+    numbers = {
+        particle: [net([[*WORDS, particle][i] for i in order]) for order in orders]
+        for particle in ("an", "aus")
+    }
+    differs = any(
+        not math.isclose(a, b) for a, b in zip(numbers["an"], numbers["aus"], strict=True)
+    )
+    moves = any(not math.isclose(n, numbers[p][0]) for p in particles for n in numbers[p])
+    return [differs, moves]
+
+
+AS_IT_STANDS = (0, 1, 2, 3, 4)
+
+
+def _one_sentence(net):
+    """The particle is tried in one sentence; the order in all."""
+    return [_heard_in(net, [AS_IT_STANDS], ["an"])[0], what_it_hears(net)[1]]
+
+
+def _left_out(net):
+    """The particle is left out, not exchanged."""
+    orders = itertools.permutations(range(5))
+    sentences = [[[*WORDS, p][i] for i in order] for order in orders for p in ("an", "aus")]
+    without = [[w for w in words if w not in ("an", "aus")] for words in sentences]
+    return [
+        any(
+            not math.isclose(net(a), net(b))
+            for a, b in zip(sentences, without, strict=True)
+        ),
+        what_it_hears(net)[1],
+    ]
+
+
+def _backwards(net):
+    two = [AS_IT_STANDS, AS_IT_STANDS[::-1]]
+    return [what_it_hears(net)[0], _heard_in(net, two, ("an", "aus"))[1]]
+
+
+def _one_particle(net, particle):
+    orders = [*itertools.permutations(range(5))]
+    return [what_it_hears(net)[0], _heard_in(net, orders, [particle])[1]]
+
+
+def _listener(*terms, per_word=0.25):
+    return (Listener(list(terms), per_word),)
+
+
+def _drawn_listener(dice):
+    terms = []
+    for word in dice.random.sample(["an", "aus", "zieht", "mann"], dice.number(0, 2)):
+        place = dice.random.choice([None, None, 0, 2, 4])
+        terms.append((word, place, dice.number(1, 8) / 4))
+    return _listener(*terms, per_word=dice.number(0, 2) / 4)
+
+
+EXERCISES = [
+    Exercise(
+        "german-1",
+        two_perplexities,
+        [()],
+        {
+            "the two exchanged": lambda: [8.0, 4.0],
+            "nats, before the exponential": lambda: [2 * math.log(2), 3 * math.log(2)],
+            "the mean of two perplexities, 2 and 32": lambda: [4.0, 17.0],
+            "a mean over tokens in both": lambda: [4.0, 4.0],
+            "a mean over batches in both": lambda: [8.0, 8.0],
+            "perplexities of the tokens, averaged": lambda: [9.5, 17.0],
+            "sums of nats that are not divided": lambda: [256.0, 64.0],
+        },
+        (
+            "How many nats do the four tokens cost together?",
+            "Per token: 3 ln 2 + ln 32, divided by 4. By batch: the mean of ln 2 and ln 32.",
+            "The perplexity is e to that power; e to the power n ln 2 is 2 to the power n.",
+        ),
+    ),
+    Exercise(
+        "german-2",
+        heard,
+        [()],
+        {
+            "places of the German words, which fall back: what was heard stays heard": (
+                lambda: [1, 2, 4, 5, 5, 7, 10, 10, 8, 9]
+            ),
+            "the first half of the verb alone: hebt may still become something else": (
+                lambda: [1, 2, 4, 5, 5, 7, 7, 7, 8, 9]
+            ),
+            "commas that are not counted": lambda: [1, 2, 3, 4, 4, 5, 8, 8, 8, 8],
+            "places counted from 0": lambda: [0, 1, 3, 4, 4, 6, 9, 9, 9, 9],
+            "the whole sentence, full stop included, for each word": lambda: [11] * 10,
+            "one German word for each English one": lambda: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+            "an is that waits for the particle, although hebt is enough": (
+                lambda: [1, 2, 4, 5, 5, 10, 10, 10, 10, 10]
+            ),
+        },
+        (
+            "Number the German words and commas from 1: hebt is number 7, auf is number 10.",
+            "picking up needs both hebt and auf.",
+            "What comes after it was heard long ago, but has to be said after it.",
+        ),
+    ),
+    Exercise(
+        "german-3",
+        best_hypothesis,
+        [
+            ([-2.0, -3.0], [4, 12], 0.0), ([-2.0, -3.0], [4, 12], 1.0),
+            ([-3.0, -2.9], [4, 20], 1.0), ([-4.0, -6.25], [2, 11], 0.5), ([-9.0, -4.0], [3, 6], 0.5),
+            ([-6.0, -5.0, -7.0], [12, 6, 20], 0.6), ([-3.0, -3.5, -4.0], [3, 7, 9], 0.4),
+            ([-4.0, -4.4, -9.0], [6, 7, 25], 1.0), ([-5.0, -4.5], [13, 9], 0.5)],
+        {
+            "log probabilities that are multiplied by the penalty": lambda p, n, a: _best(
+                p, n, lambda k: (6 / (5 + k)) ** a
+            ),
+            "no penalty: the likeliest": lambda p, n, a: _best(p, n, lambda k: 1),
+            "nats per token, whatever alpha is": lambda p, n, a: _best(p, n, lambda k: k),
+            "length to the power alpha, without the 5 and the 6": lambda p, n, a: _best(
+                p, n, lambda k: k**a
+            ),
+            "alpha times the quotient, which is no power": lambda p, n, a: _best(
+                p, n, lambda k: max(a, 0.01) * (5 + k) / 6
+            ),
+            "the worst instead of the best": lambda p, n, a: _best(
+                p, n, lambda k: -(((5 + k) / 6) ** a)
+            ),
+            "the shortest": lambda p, n, a: n.index(min(n)),
+            "the longest": lambda p, n, a: n.index(max(n)),
+            "a count from 1": lambda p, n, a: best_hypothesis(p, n, a) + 1,
+            "the score of the best, not its number": lambda p, n, a: max(
+                x / ((5 + k) / 6) ** a for x, k in zip(p, n, strict=True)
+            ),
+        },
+        (
+            "The penalty of a hypothesis is ((5 + length) / 6) ** alpha.",
+            "Divide each log probability by its penalty. All are negative: longer ones gain.",
+            "scores.index(max(scores)) is the number of the best.",
+        ),
+        draw=_hypotheses_case,
+    ),
+    Exercise(
+        "german-4",
+        influence,
+        [
+            (_mask("10 11"), 1), (_mask("010 001 000"), 1), (_mask("010 001 000"), 2),
+            (_mask("0100 0010 0001 0000"), 3), (_mask("0100 0010 0001 0000"), 2),
+            (_mask("110 011 001"), 2), (_mask("000 100 010"), 2)],
+        {
+            "one layer, whatever num_layers is": lambda mask, n: influence(mask, 1),
+            "no shortcut: a position keeps what it had": _chains,
+            "one layer too many": lambda mask, n: influence(mask, n + 1),
+            "one layer too few": lambda mask, n: influence(mask, n - 1),
+            "as many layers as positions": _every_length,
+            "queries and keys exchanged": lambda mask, n: influence(mask, n).mT,
+            "numbers of ways, where True and False are asked for": lambda mask, n: (
+                torch.linalg.matrix_power(mask.float() + torch.eye(len(mask)), n)
+            ),
+            "everything, whatever the mask says": lambda mask, n: torch.ones_like(mask),
+        },
+        (
+            "After one layer, position i holds something of every j in its row, and of itself.",
+            "After two: of everything that those positions held something of.",
+            "Put True on the diagonal, multiply the matrix by itself as numbers, compare with 0.",
+        ),
+        draw=_mask_case,
+    ),
+    Exercise(
+        "german-5",
+        positions_in_turn,
+        [
+            _table(4, 3, 0, 4), _table(4, 3, 0, 6), _table(4, 3, 2, 5), _table(3, 2, 0, 8),
+            _table(3, 2, 4, 2)],
+        {
+            "the last row again and again": _clamped,
+            "zeros behind the table": _and_zeros,
+            "the rows in reverse behind the table": _back_again,
+            "a table that is read from its first row, whatever start is": (
+                lambda table, start, steps: positions_in_turn(table, 0, steps)
+            ),
+            "a start that comes after the turn: start is not taken modulo": (
+                lambda table, start, steps: (
+                    table[(torch.arange(steps) % len(table) + start).clamp(max=len(table) - 1)]
+                )
+            ),
+            "rows for fewer steps than were asked for": lambda table, start, steps: (
+                table[start : start + steps]
+            ),
+            "one row too far": lambda table, start, steps: (
+                positions_in_turn(table, start + 1, steps)
+            ),
+        },
+        (
+            "Let row i of the table hold the number i everywhere, and print what comes back.",
+            "Ask for more steps than the table has rows.",
+            "Try start = 2 as well: which row comes after the last?",
+        ),
+        draw=_table_case,
+        unseen=True,
+    ),
+    Exercise(
+        "german-6",
+        what_it_hears,
+        [
+            _listener(), _listener(("an", None, 1.0), ("aus", None, -1.0)),
+            _listener(("an", 4, 1.0)), _listener(("zieht", 0, 1.0)),
+            _listener(("an", None, 1.0), ("aus", None, 1.0)),
+            _listener(("aus", 1, 0.5)), _listener(("mann", 2, 1.0), ("an", None, 0.5)),
+            _listener(("mann", 3, 0.75)), _listener(("an", 3, 1.0), ("aus", 3, 1.0)),
+            _listener(per_word=0.0)],
+        {
+            "one sentence alone: the particle may count in another place": _one_sentence,
+            "a particle that is left out: that also makes the sentence shorter": _left_out,
+            "the sentence backwards, and no other order": _backwards,
+            "the order tried with an alone": lambda net: _one_particle(net, "an"),
+            "the order tried with aus alone": lambda net: _one_particle(net, "aus"),
+            "the two answers exchanged": lambda net: what_it_hears(net)[::-1],
+            "an order that counts as soon as the particle does": lambda net: (
+                [what_it_hears(net)[0], any(what_it_hears(net))]
+            ),
+            "a net that reads everything": lambda net: [True, True],
+            "a net that reads nothing": lambda net: [False, False],
+        },
+        (
+            "Five words have 120 orders: itertools.permutations lists them. Try them all.",
+            "Particle: exchange an for aus where it stands, and keep everything else.",
+            "Order: compare sentences of the same five words, once with an and once with aus.",
+        ),
+        draw=_drawn_listener,
+    ),
+]  # fmt: skip
