@@ -1,7 +1,9 @@
 """The figures in a browser, on a bare page: twice, with hostile words, with bad input."""
 
 import html
+import itertools
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from conftest import tiny_net
 from ipywidgets.embed import dependency_state
 from test_figures import FIGURES
 
-from d2lmini import figures
+from d2lmini import LearnedPositionalEncoding, figures
 
 LOADER = Path(__file__).parents[1] / "d2lmini" / "figures" / "loader.js"
 HOSTILE = ["</script>", "<b>bold</b>", "\"quote'", "😀", "<img src=x onerror=alert(1)>"]
@@ -242,6 +244,51 @@ def test_a_caption_s_words_show_their_lines(show):
     assert ends != kept and all(float(end.split()[0][1:]) == 0 for end in ends)
     page.mouse.move(0, 0)
     assert lines.evaluate_all("all => all.map(p => p.getAttribute('d'))") == kept
+    assert page.problems == []
+
+
+def test_the_words_that_change_sides_are_counted(show):
+    """By where each English word looks first; the same after a change of layer or head."""
+    page = show([FIGURES["explore_caption"]()])
+    figure = page.locator(".d2lmini-figure")
+    english = figure.locator(".links ol").last
+    figure.get_by_label("German").fill("go </script>")
+    read = ["go", "</script>", "<eos>"]
+    counts, places_seen = set(), set()
+    for layer, head in (("0", "head 0"), ("1", "head 0"), ("0", "head 1"), ("1", "head 1")):
+        figure.get_by_label("Layer").select_option(layer)
+        figure.get_by_label("Lines of").select_option(head)
+        places = []
+        for i in range(len(words_of(english)) - 1):
+            english.get_by_role("button").nth(i).click()
+            said = figure.locator(".explanation").inner_text()
+            assert f"layer {layer} looks: {head} at" in said
+            places.append(read.index(re.search(r" at “([^”]+)”", said)[1]))
+        crossed = sum(a > b for a, b in itertools.combinations(places, 2))
+        pairs = len(places) * (len(places) - 1) // 2
+        order = figure.locator("p", has_text="Word order").inner_text()
+        assert f"of the {pairs} pairs of English words, {crossed} look" in order
+        counts.add(crossed)
+        places_seen.add(tuple(places))
+    assert len(places_seen) > 1 and len(counts) > 1
+    assert page.problems == []
+
+
+def test_the_probability_of_a_word_is_the_net_s(show):
+    figure = FIGURES["explore_caption"]()
+    torch.manual_seed(0)
+    net = tiny_net(6, 6)
+    for side in (net.encoder, net.decoder):
+        side.embedding.positions = LearnedPositionalEncoding(8, 0.0, max_len=10)
+    src, bos = torch.tensor([[4, 4, 3]]), torch.tensor([[2]])
+    p = net(src, bos, torch.tensor([3]))[0, 0].softmax(-1)
+    page = show([figure])
+    figure = page.locator(".d2lmini-figure")
+    first = figure.locator(".links ol").last.get_by_role("button").first
+    first.click()
+    said = figure.locator(".explanation").inner_text()
+    found = float(re.search(r"probability ([\d.]+)", said)[1])
+    assert found == pytest.approx(p.max().item(), abs=0.02)  # the page has 8 bits
     assert page.problems == []
 
 
