@@ -247,6 +247,25 @@ def test_a_caption_s_words_show_their_lines(show):
     assert page.problems == []
 
 
+def test_a_line_leads_from_the_german_word_to_the_english_one(show):
+    page = show([FIGURES["explore_caption"]()])
+    figure = page.locator(".d2lmini-figure")
+    figure.get_by_label("German").fill("go </script> go </script> go </script> go")
+    figure.get_by_label("Lines of").select_option("head 0")
+    sides = figure.locator(".links ol").first, figure.locator(".links ol").last
+    for side, i in ((0, 2), (0, 5), (1, 0), (1, 1)):
+        sides[side].get_by_role("button").nth(i).click()
+        lines = figure.locator(".links path:not(.faint)")
+        ends = [
+            [int(float(n)) for n in re.findall(r"M0 (\S+) C.* 100 (\S+)$", d)[0]]
+            for d in lines.evaluate_all("all => all.map(p => p.getAttribute('d'))")
+        ]
+        assert {end[side] for end in ends} == {i}
+        if side:  # eight weights near 1/8: too small for the lines of other words
+            assert sorted(end[0] for end in ends) == [*range(8)]
+    assert page.problems == []
+
+
 def test_the_words_that_change_sides_are_counted(show):
     """By where each English word looks first; the same after a change of layer or head."""
     page = show([FIGURES["explore_caption"]()])
