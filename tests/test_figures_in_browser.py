@@ -4,6 +4,7 @@ import html
 import itertools
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -273,23 +274,24 @@ def test_the_words_that_change_sides_are_counted(show):
     english = figure.locator(".links ol").last
     figure.get_by_label("German").fill("go </script>")
     read = ["go", "</script>", "<eos>"]
-    counts, places_seen = set(), set()
+    counts, texts_seen = set(), set()
     for layer, head in (("0", "head 0"), ("1", "head 0"), ("0", "head 1"), ("1", "head 1")):
         figure.get_by_label("Layer").select_option(layer)
         figure.get_by_label("Lines of").select_option(head)
-        places = []
+        places, texts = [], []
         for i in range(len(words_of(english)) - 1):
             english.get_by_role("button").nth(i).click()
             said = figure.locator(".explanation").inner_text()
             assert f"layer {layer} looks: {head} at" in said
+            texts.append(said.partition("looks")[2])
             places.append(read.index(re.search(r" at “([^”]+)”", said)[1]))
         crossed = sum(a > b for a, b in itertools.combinations(places, 2))
         pairs = len(places) * (len(places) - 1) // 2
         order = figure.locator("p", has_text="Word order").inner_text()
         assert f"of the {pairs} pairs of English words, {crossed} look" in order
         counts.add(crossed)
-        places_seen.add(tuple(places))
-    assert len(places_seen) > 1 and len(counts) > 1
+        texts_seen.add(tuple(texts))
+    assert len(texts_seen) == 4 and len(counts) > 1
     assert page.problems == []
 
 
@@ -330,6 +332,15 @@ def test_a_word_of_a_caption_can_be_exchanged(show):
     assert figure.get_by_role("button", name="Leave it out").is_disabled()
     figure.get_by_label("Example").select_option("</script> go")
     assert words_of(german) == ["</script>", "go", "<eos>"]
+    changed = 0
+    for text in ("go", "</script>", "</script> </script>", "go go go", "</script> go go"):
+        before = words_of(english)
+        figure.get_by_label("German").fill(text)
+        marked = english.locator(".written").all_inner_texts()
+        added = Counter(words_of(english)) - Counter(before)
+        assert not added - Counter(marked)  # what is new is marked
+        changed += bool(added)
+    assert changed
     assert figure.locator(":is(b, script, img)").count() == 0
     assert page.problems == []
 
