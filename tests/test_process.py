@@ -20,6 +20,7 @@ from d2lmini.checking.answers import difference
 from d2lmini.checking.exercise import Exercise
 from d2lmini.checking.grading import ALMOST, NOT_ATTEMPTED, RIGHT, WRONG, Ended, grade
 from d2lmini.checking.process import Child, far
+from d2lmini.checking.subjects import Listener
 from d2lmini.checking.values import Other, from_json, to_json
 
 EXERCISE = Exercise(
@@ -72,6 +73,20 @@ def test_an_answer_that_does_not_come_back_is_ended(answer, quick):
     assert verdict == WRONG and message == "The answer did not come back within 1 seconds."
     assert not psutil.pid_exists(pid)
     assert grade(EXERCISE, far(lambda number: 2 * number))[0] == RIGHT  # in a new one
+
+
+def test_an_answer_that_experiments_without_end_is_ended(quick):
+    found = Exercise(
+        "masks-9", lambda net: net([]), [(Listener([], 0.0),)], {}, ("", "", "")
+    )
+
+    def endless(net):
+        while True:
+            net([])  # which is quick
+
+    verdict, message = grade(found, far(endless))
+    assert verdict == WRONG and message == "The answer did not come back within 1 seconds."
+    assert grade(found, far(lambda net: net([])))[0] == RIGHT  # in a new process
 
 
 def test_an_answer_that_is_slow_before_it_hangs_is_told_all_the_time_it_had(quick):

@@ -80,7 +80,10 @@ class Child:
         deadline = time.monotonic() + seconds
         said = self._tell(message, seconds, of)
         while "try" in said:  # the answer experiments with what we hold
-            left = max(0.0, deadline - time.monotonic())
+            left = deadline - time.monotonic()
+            if left <= 0:  # each of its calls is quick, but there is no end to them
+                self.end()
+                raise too_late(of or seconds)
             said = self._tell(self._tried(said), left, of or seconds)
         return said
 
@@ -109,8 +112,7 @@ class Child:
                 if too_much := self._too_much():
                     raise Ended(f"The answer took more than {too_much}.")
                 if time.monotonic() > deadline:
-                    within = f"{of or seconds:.3g} seconds"
-                    raise Ended(f"The answer did not come back within {within}.")
+                    raise too_late(of or seconds)
             if not isinstance(reply, dict):
                 raise Ended(reply or "The answer ended Python itself.")
         except BaseException:  # Ctrl-C, too
@@ -158,6 +160,11 @@ class Child:
         for stream in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):  # a message that nobody reads any more
                 stream.close()
+
+
+def too_late(seconds: float) -> Ended:
+    """What is raised after so many seconds."""
+    return Ended(f"The answer did not come back within {seconds:.3g} seconds.")
 
 
 def size_of(folder) -> tuple[int, int]:

@@ -195,28 +195,31 @@ class Looker(Subject):
 
 
 class Listener(Subject):
-    """ln p(putting on) / p(taking off), from the words of a German sentence.
+    """ln p(putting on) - ln p(taking off), from the words of a German sentence.
 
     Args:
-        terms: a word, the place at which it counts (None for all), and how much.
+        terms: a word, where it counts (None: everywhere, a place, or behind which word), and
+            how much.
         per_word: what each word adds, whichever it is.
     Shapes:
         words: a list of strings; result: a number
     """
 
-    def __init__(self, terms: list[tuple[str, int | None, float]], per_word: float):
+    def __init__(self, terms: list[tuple[str, int | str | None, float]], per_word: float):
         self._terms, self._per_word = terms, per_word
 
     def __repr__(self):
+        places = {type(None): "anywhere", int: "at place {}", str: "behind “{}”"}
         heard = [
-            f"“{word}” {'anywhere' if place is None else f'at place {place}'}"
-            for word, place, _ in self._terms
+            f"“{word}” {places[type(where)].format(where)}"
+            for word, where, _ in self._terms
         ]
         return f"<a net that hears {' and '.join(heard) or 'nothing'}>"
 
     def __call__(self, words):
         score = self._per_word * len(words)
-        for word, place, amount in self._terms:
-            places = range(len(words)) if place is None else [place]
-            score += sum(amount for i in places if i < len(words) and words[i] == word)
+        for i, word in enumerate(words):
+            before = words[i - 1] if i else ""
+            for heard, where, amount in self._terms:
+                score += amount * (word == heard and where in (None, i, before))
         return score

@@ -53,6 +53,11 @@ def _mask(text):
     return torch.tensor([[int(cell) for cell in row] for row in text.split()]).bool()
 
 
+def _chain(steps):
+    """Each position reads the one behind it."""
+    return torch.eye(steps).roll(1, dims=1).triu().bool()
+
+
 def _mask_case(dice):
     steps = dice.number(3, 6)
     return dice.true(0.3, steps, steps), dice.number(1, 4)
@@ -91,57 +96,55 @@ def _back_again(table, start, steps):
     return positions_in_turn(both, start, steps)
 
 
-WORDS = "ein", "mann", "zieht", "mantel"
+WORDS = "mann", "zieht", "mantel"
+ORDERS = [*itertools.permutations(range(4))]  # of the words and a particle behind them
 
 
 def what_it_hears(net):
     """[whether another particle changes the number, whether another order does]."""
-    return _heard_in(net, [*itertools.permutations(range(5))], ("an", "aus"))
+    return _heard_in(net, ORDERS)
 
 
-def _heard_in(net, orders, particles):
-    """As what_it_hears, for some orders of the words and some particles alone."""
-    numbers = {
+def _numbers(net, orders):
+    """Of each particle, a number for each order."""
+    return {
         particle: [net([[*WORDS, particle][i] for i in order]) for order in orders]
         for particle in ("an", "aus")
     }
-    differs = any(
-        not math.isclose(a, b) for a, b in zip(numbers["an"], numbers["aus"], strict=True)
-    )
-    moves = any(not math.isclose(n, numbers[p][0]) for p in particles for n in numbers[p])
-    return [differs, moves]
 
 
-AS_IT_STANDS = (0, 1, 2, 3, 4)
+def _heard_in(net, orders, particles=("an", "aus")):
+    """As what_it_hears, in some orders, with some particles for the second answer."""
+    numbers = _numbers(net, orders)
+    moves = any(len(set(numbers[particle])) > 1 for particle in particles)
+    return [numbers["an"] != numbers["aus"], moves]
 
 
-def _one_sentence(net):
-    """The particle is tried in one sentence; the order in all."""
-    return [_heard_in(net, [AS_IT_STANDS], ["an"])[0], what_it_hears(net)[1]]
+def _particle_in(orders):
+    """The particle is tried in some orders; the order in all."""
+    return lambda net: [_heard_in(net, orders)[0], what_it_hears(net)[1]]
+
+
+def _order_in(orders, particles=("an", "aus")):
+    """The order is tried in some orders; the particle in all."""
+    return lambda net: [what_it_hears(net)[0], _heard_in(net, orders, particles)[1]]
+
+
+def _as_sets(net):
+    """The numbers of both particles are compared, but not place by place."""
+    an, aus = map(set, _numbers(net, ORDERS).values())
+    return [an != aus, what_it_hears(net)[1]]
 
 
 def _left_out(net):
     """The particle is left out, not exchanged."""
-    orders = itertools.permutations(range(5))
-    sentences = [[[*WORDS, p][i] for i in order] for order in orders for p in ("an", "aus")]
+    sentences = [[[*WORDS, p][i] for i in order] for order in ORDERS for p in ("an", "aus")]
     without = [[w for w in words if w not in ("an", "aus")] for words in sentences]
-    return [
-        any(
-            not math.isclose(net(a), net(b))
-            for a, b in zip(sentences, without, strict=True)
-        ),
-        what_it_hears(net)[1],
-    ]
+    differs = any(net(a) != net(b) for a, b in zip(sentences, without, strict=True))
+    return [differs, what_it_hears(net)[1]]
 
 
-def _backwards(net):
-    two = [AS_IT_STANDS, AS_IT_STANDS[::-1]]
-    return [what_it_hears(net)[0], _heard_in(net, two, ("an", "aus"))[1]]
-
-
-def _one_particle(net, particle):
-    orders = [*itertools.permutations(range(5))]
-    return [what_it_hears(net)[0], _heard_in(net, orders, [particle])[1]]
+ROTATIONS = [tuple((i + k) % 4 for i in range(4)) for k in range(4)]
 
 
 def _listener(*terms, per_word=0.25):
@@ -151,7 +154,7 @@ def _listener(*terms, per_word=0.25):
 def _drawn_listener(dice):
     terms = []
     for word in dice.random.sample(["an", "aus", "zieht", "mann"], dice.number(0, 2)):
-        place = dice.random.choice([None, None, 0, 2, 4])
+        place = dice.random.choice([None, None, 0, 1, 3, "mantel"])
         terms.append((word, place, dice.number(1, 8) / 4))
     return _listener(*terms, per_word=dice.number(0, 2) / 4)
 
@@ -169,10 +172,15 @@ EXERCISES = [
             "a mean over batches in both": lambda: [8.0, 8.0],
             "perplexities of the tokens, averaged": lambda: [9.5, 17.0],
             "sums of nats that are not divided": lambda: [256.0, 64.0],
+            "powers of 2, where 2 to that power is asked for": lambda: [2.0, 3.0],
+            "nats in the second number, where a perplexity is asked for": lambda: [
+                4.0,
+                3 * math.log(2),
+            ],
         },
         (
-            "How many nats do the four tokens cost together?",
-            "Per token: 3 ln 2 + ln 32, divided by 4. By batch: the mean of ln 2 and ln 32.",
+            "How many nats do the four tokens cost together? Write ln 32 as a multiple of ln 2.",
+            "Divide by four tokens for the one, by two batches for the other.",
             "The perplexity is e to that power; e to the power n ln 2 is 2 to the power n.",
         ),
     ),
@@ -187,6 +195,12 @@ EXERCISES = [
             "the first half of the verb alone: hebt may still become something else": (
                 lambda: [1, 2, 4, 5, 5, 7, 7, 7, 8, 9]
             ),
+            "a picking that does not wait: hebt may still become something else": (
+                lambda: [1, 2, 4, 5, 5, 7, 7, 10, 10, 10]
+            ),
+            "a table read from left to right: picking waits, and what was heard stays heard": (
+                lambda: [1, 2, 4, 5, 5, 7, 7, 10, 8, 9]
+            ),
             "commas that are not counted": lambda: [1, 2, 3, 4, 4, 5, 8, 8, 8, 8],
             "places counted from 0": lambda: [0, 1, 3, 4, 4, 6, 9, 9, 9, 9],
             "the whole sentence, full stop included, for each word": lambda: [11] * 10,
@@ -196,8 +210,8 @@ EXERCISES = [
             ),
         },
         (
-            "Number the German words and commas from 1: hebt is number 7, auf is number 10.",
-            "picking up needs both hebt and auf.",
+            "Take one English word after the other. Which German word is the last that it needs?",
+            "picking needs both hebt and auf.",
             "What comes after it was heard long ago, but has to be said after it.",
         ),
     ),
@@ -206,21 +220,26 @@ EXERCISES = [
         best_hypothesis,
         [
             ([-2.0, -3.0], [4, 12], 0.0), ([-2.0, -3.0], [4, 12], 1.0),
-            ([-3.0, -2.9], [4, 20], 1.0), ([-4.0, -6.25], [2, 11], 0.5),
-            ([-9.0, -4.0], [3, 6], 0.5), ([-6.0, -5.0, -7.0], [12, 6, 20], 0.6),
-            ([-3.0, -3.5, -4.0], [3, 7, 9], 0.4),
-            ([-4.0, -4.4, -9.0], [6, 7, 25], 1.0), ([-5.0, -4.5], [13, 9], 0.5)],
+            ([-2.0, -2.5], [6, 7], 1.0), ([-8.75, -8.25, -7.75], [3, 24, 21], 0.8),
+            ([-2.25, -2.5, -4.75], [4, 2, 10], 1.2), ([-2.0, -7.5, -1.75], [24, 7, 13], 1.0)],
         {
             "log probabilities that are multiplied by the penalty": lambda p, n, a: _best(
                 p, n, lambda k: (6 / (5 + k)) ** a
             ),
             "no penalty: the likeliest": lambda p, n, a: _best(p, n, lambda k: 1),
             "nats per token, whatever alpha is": lambda p, n, a: _best(p, n, lambda k: k),
+            "alpha = 1, whatever alpha is": lambda p, n, a: _best(p, n, lambda k: (5 + k) / 6),
             "length to the power alpha, without the 5 and the 6": lambda p, n, a: _best(
                 p, n, lambda k: k**a
             ),
-            "alpha times the quotient, which is no power": lambda p, n, a: _best(
-                p, n, lambda k: max(a, 0.01) * (5 + k) / 6
+            "a bracket in another place: 5 + length / 6": lambda p, n, a: _best(
+                p, n, lambda k: (5 + k / 6) ** a
+            ),
+            "a quotient without its remainder": lambda p, n, a: _best(
+                p, n, lambda k: ((5 + k) // 6) ** a
+            ),
+            "probabilities, where their logarithms are asked for": lambda p, n, a: _best(
+                [math.exp(x) for x in p], n, lambda k: ((5 + k) / 6) ** a
             ),
             "the worst instead of the best": lambda p, n, a: _best(
                 p, n, lambda k: -(((5 + k) / 6) ** a)
@@ -245,7 +264,7 @@ EXERCISES = [
         [
             (_mask("10 11"), 1), (_mask("010 001 000"), 1), (_mask("010 001 000"), 2),
             (_mask("0100 0010 0001 0000"), 3), (_mask("0100 0010 0001 0000"), 2),
-            (_mask("110 011 001"), 2), (_mask("000 100 010"), 2)],
+            (_mask("110 011 001"), 2), (_mask("000 100 010"), 2), (_chain(6), 3), (_chain(6), 4)],
         {
             "one layer, whatever num_layers is": lambda mask, n: influence(mask, 1),
             "no shortcut: a position keeps what it had": _chains,
@@ -253,6 +272,9 @@ EXERCISES = [
             "one layer too few": lambda mask, n: influence(mask, n - 1),
             "as many layers as positions": _every_length,
             "queries and keys exchanged": lambda mask, n: influence(mask, n).mT,
+            "a matrix that is squared in each layer: that doubles the length of the chains": (
+                lambda mask, n: influence(mask, 2 ** (n - 1))
+            ),
             "numbers of ways, where True and False are asked for": lambda mask, n: (
                 torch.linalg.matrix_power(mask.float() + torch.eye(len(mask)), n)
             ),
@@ -270,7 +292,7 @@ EXERCISES = [
         positions_in_turn,
         [
             _table(4, 3, 0, 4), _table(4, 3, 0, 6), _table(4, 3, 2, 5), _table(3, 2, 0, 8),
-            _table(3, 2, 4, 2)],
+            _table(3, 2, 4, 2), _table(3, 2, 10, 2), _table(3, 2, 0, 20)],
         {
             "the last row again and again": _clamped,
             "zeros behind the table": _and_zeros,
@@ -292,8 +314,8 @@ EXERCISES = [
         },
         (
             "Let row i of the table hold the number i everywhere, and print what comes back.",
-            "Ask for more steps than the table has rows.",
-            "Try start = 2 as well: which row comes after the last?",
+            "Ask for many more steps than the table has rows. Which row comes after the last?",
+            "Try a start behind the table as well.",
         ),
         draw=_table_case,
         unseen=True,
@@ -303,17 +325,22 @@ EXERCISES = [
         what_it_hears,
         [
             _listener(), _listener(("an", None, 1.0), ("aus", None, -1.0)),
-            _listener(("an", 4, 1.0)), _listener(("zieht", 0, 1.0)),
+            _listener(("an", 3, 1.0)), _listener(("zieht", 0, 1.0)),
             _listener(("an", None, 1.0), ("aus", None, 1.0)),
-            _listener(("aus", 1, 0.5)), _listener(("mann", 2, 1.0), ("an", None, 0.5)),
-            _listener(("mann", 3, 0.75)), _listener(("an", 3, 1.0), ("aus", 3, 1.0)),
-            _listener(per_word=0.0)],
+            _listener(("aus", 1, 0.5)), _listener(("an", 1, 0.5)),
+            _listener(("mann", 2, 1.0), ("an", None, 0.5)), _listener(("mann", "mantel", 0.75)),
+            _listener(("an", 2, 1.0), ("aus", 2, 1.0)), _listener(("an", 0, 1.0), ("aus", 3, 1.0)),
+            _listener(("aus", "mann", 1.0)), _listener(per_word=0.0)],
         {
-            "one sentence alone: the particle may count in another place": _one_sentence,
+            "one sentence alone: the particle may count in another place": (
+                _particle_in([(0, 1, 2, 3)])
+            ),
             "a particle that is left out: that also makes the sentence shorter": _left_out,
-            "the sentence backwards, and no other order": _backwards,
-            "the order tried with an alone": lambda net: _one_particle(net, "an"),
-            "the order tried with aus alone": lambda net: _one_particle(net, "aus"),
+            "numbers that are compared as sets, not place by place": _as_sets,
+            "the sentence backwards, and no other order": _order_in([(0, 1, 2, 3), (3, 2, 1, 0)]),
+            "four orders, each the one before turned by one word": _order_in(ROTATIONS),
+            "the order tried with an alone": _order_in(ORDERS, ["an"]),
+            "the order tried with aus alone": _order_in(ORDERS, ["aus"]),
             "the two answers exchanged": lambda net: what_it_hears(net)[::-1],
             "an order that counts as soon as the particle does": lambda net: (
                 [what_it_hears(net)[0], any(what_it_hears(net))]
@@ -322,9 +349,9 @@ EXERCISES = [
             "a net that reads nothing": lambda net: [False, False],
         },
         (
-            "Five words have 120 orders: itertools.permutations lists them. Try them all.",
             "Particle: exchange an for aus where it stands, and keep everything else.",
-            "Order: compare sentences of the same five words, once with an and once with aus.",
+            "Order: compare sentences of the same four words, once with an and once with aus.",
+            "Four words have 24 orders: itertools.permutations lists them. Try them all.",
         ),
         draw=_drawn_listener,
     ),
