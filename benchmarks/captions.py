@@ -10,6 +10,8 @@ from benchmarks.translator import fit, make_translator, scores, tested
 from d2lmini import (
     EncoderDecoder,
     LearnedPositionalEncoding,
+    MultiHeadAttention,
+    PositionWiseFFN,
     TransformerDecoder,
     TransformerEncoder,
     Vocab,
@@ -34,6 +36,9 @@ EXPERIMENTS = {
         for positions in ("sinusoidal", "learned", "learned, Xavier")
     ],
     "multi30k": [{"name": "multi30k", "model": "source", "positions": "learned"}],
+    "multi30k-source": [
+        {"name": "multi30k", "model": "source", "positions": "learned", "is_exact": True}
+    ],
     "multi30k-positions": [
         {"name": "multi30k", "model": "source", "positions": "sinusoidal"}
     ],
@@ -49,8 +54,13 @@ def read_splits(name, is_reversed=False):
     return splits
 
 
-def make_source(vocabs, positions):
-    """The source's net: width 256, 8 heads, 3 + 3 layers, a table of 100 learned positions."""
+def make_source(vocabs, positions, is_exact=False):
+    """The source's net: width 256, 8 heads, 3 + 3 layers, a table of 100 learned positions.
+
+    Args:
+        is_exact: whether its blocks have what the source's have and ours lack: biases in the
+            attention, and a dropout inside the feed-forward network.
+    """
     sizes = 256, 512, 8, 3, 0.1
     net = EncoderDecoder(
         TransformerEncoder(len(vocabs[0]), *sizes),
@@ -59,13 +69,19 @@ def make_source(vocabs, positions):
     if positions == "learned":
         for side in (net.encoder, net.decoder):
             side.embedding.positions = LearnedPositionalEncoding(256, 0.1, max_len=100)
+    for module in [*net.modules()] if is_exact else []:
+        if isinstance(module, MultiHeadAttention):
+            for name in ("W_q", "W_k", "W_v", "W_o"):
+                setattr(module, name, nn.Linear(256, 256))
+        if isinstance(module, PositionWiseFFN):
+            module.dense2 = nn.Sequential(nn.Dropout(0.1), module.dense2)
     for parameter in net.parameters():  # the tables too
         if parameter.dim() > 1:
             nn.init.xavier_uniform_(parameter)
     return net
 
 
-def run_source(seed, splits, positions):
+def run_source(seed, splits, positions, is_exact=False):
     """Ten epochs at a constant rate; the weights of the best on the validation pairs."""
     torch.manual_seed(seed)
     start, device = time.perf_counter(), try_gpu()
@@ -77,7 +93,7 @@ def run_source(seed, splits, positions):
         vocabs.append(Vocab(sentences["train"], min_freq=2))
         for split in splits:
             data[split] += encode(sentences[split], vocabs[side], NUM_STEPS)
-    net = make_source(vocabs, positions).to(device)
+    net = make_source(vocabs, positions, is_exact).to(device)
     loaders = {
         split: buckets(arrays, arrays[1] + arrays[3], 128, cut_padding)
         for split, arrays in data.items()

@@ -53,6 +53,7 @@ SEEDS_OF = dict.fromkeys(
         "fra-eng-full",
         "fra-eng-gru",
         "multi30k",
+        "multi30k-source",
         "multi30k-positions",
         "attention-cost",
     ],

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from benchmarks.baselines import make_gru, nearest
+from benchmarks.captions import make_source
 from d2lmini import normalise, padding_mask, read_pairs
 from d2lmini.data.subwords import learn_merges
 from d2lmini.eight_bits import from_bytes, to_bytes
@@ -114,3 +115,17 @@ def test_the_gru_that_it_is_compared_with_reads_no_future_and_no_padding():
 def test_the_nearest_sentence_shares_rare_words_and_their_order():
     known = ["the cat sees the dog .", "the dog sees the cat .", "a bird sings ."]
     assert nearest(["the dog sees the bird .", "a cat sings ."], known) == [1, 2]
+
+
+def test_the_net_of_the_source_has_its_number_of_parameters():
+    """As the source prints, for vocabularies of 7,855 and 5,893 tokens; and its dropouts."""
+    net = make_source([range(7855), range(5893)], "learned", is_exact=True)
+    assert sum(p.numel() for p in net.parameters()) == 9_038_853
+    # In each block: one in the attention and one behind each part; and one inside the network.
+    encoder, decoder = (
+        sum(isinstance(module, torch.nn.Dropout) for module in stack.modules())
+        for stack in (net.encoder.stack, net.decoder.stack)
+    )
+    ours = make_source([range(20), range(20)], "learned")
+    plain = sum(isinstance(module, torch.nn.Dropout) for module in ours.modules())
+    assert encoder + decoder + 2 == plain + 3 + 3  # and one behind each embedding
