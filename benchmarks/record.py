@@ -1,7 +1,7 @@
 """The runs over seeds that the book quotes: python -m benchmarks.record NAME ...
 
 Each name writes one file of results/. A run that was stopped goes on where it was. On one core
-those of chapter 8 take an hour in all, sst2 and eth-ucy an hour and a half each.
+those of chapter 8 take an hour in all, sst2 and eth-ucy an hour and a half each, multi30k two.
 """
 
 import sys
