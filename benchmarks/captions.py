@@ -27,9 +27,23 @@ from d2lmini import (
 )
 from d2lmini.data import cut_padding
 from d2lmini.data.buckets import buckets
+from d2lmini.data.subwords import START
 from d2lmini.training import evaluate, train_epoch
+from d2lmini.translator import SubwordTranslator
 
 NUM_STEPS = 50  # the longest caption has 46 tokens
+SMALL = {
+    "name": "multi30k",
+    "model": "pieces",
+    "num_merges": 6000,
+    "sizes": [128, 256, 4, 2, 0.1],
+    "is_tied": True,
+    "label_smoothing": 0.0,
+    "batch_size": 128,
+    "lr": 0.003,
+    "warmup_steps": 400,
+    "num_epochs": 8,
+}
 EXPERIMENTS = {
     "deu-eng-mini": [
         {"name": "deu-eng-mini", "model": "small", "positions": positions}
@@ -38,6 +52,13 @@ EXPERIMENTS = {
     "multi30k": [{"name": "multi30k", "model": "source", "positions": "learned"}],
     "multi30k-source": [
         {"name": "multi30k", "model": "source", "positions": "learned", "is_exact": True}
+    ],
+    # One step at a time; each row also says what a beam brings.
+    "multi30k-steps": [
+        SMALL | {"num_merges": None, "is_tied": False},
+        SMALL | {"is_tied": False},
+        SMALL,
+        SMALL | {"label_smoothing": 0.1},
     ],
     "multi30k-positions": [
         {"name": "multi30k", "model": "source", "positions": "sinusoidal"}
@@ -188,15 +209,37 @@ def run_small(seed, splits, positions):
     }
 
 
+class WholeWords:
+    """In place of Subwords: each word is one piece."""
+
+    def split(self, sentence):
+        """The words of a sentence, as pieces."""
+        return " ".join(START + word for word in sentence.split())
+
+
+def make_words(pairs, sizes):
+    """As make_translator, but whole words that occur twice are the pieces."""
+    words = WholeWords()
+    vocab = Vocab([words.split(text) for pair in pairs for text in pair], min_freq=2)
+    tokens = vocab.idx_to_token[len(vocab.reserved) :]
+    translator = SubwordTranslator([], tokens, sizes, NUM_STEPS)
+    translator.subwords = words
+    return translator
+
+
 def run_pieces(seed, splits, num_merges, sizes, beam_size=4, is_tied=True, **training):
     """A SubwordTranslator: joint pieces, one table, label smoothing, a rate that falls.
 
     Args:
+        num_merges: None for whole words.
         is_tied: False for three tables that learn on their own.
     """
     torch.manual_seed(seed)
     start = time.perf_counter()
-    translator = make_translator(splits["train"], num_merges, sizes)
+    if num_merges is None:
+        translator = make_words(splits["train"], sizes)
+    else:
+        translator = make_translator(splits["train"], num_merges, sizes)
     if not is_tied:
         decoder = translator.net.decoder
         for layer in (decoder.embedding.embedding, decoder.output):

@@ -54,6 +54,7 @@ SEEDS_OF = dict.fromkeys(
         "fra-eng-gru",
         "multi30k",
         "multi30k-source",
+        "multi30k-steps",
         "multi30k-positions",
         "attention-cost",
     ],

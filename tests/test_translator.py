@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchmarks.baselines import make_gru, nearest
-from benchmarks.captions import make_source
+from benchmarks.captions import make_source, run_pieces
 from d2lmini import normalise, padding_mask, read_pairs
 from d2lmini.data.subwords import learn_merges
 from d2lmini.eight_bits import from_bytes, to_bytes
@@ -129,3 +129,38 @@ def test_the_net_of_the_source_has_its_number_of_parameters():
     ours = make_source([range(20), range(20)], "learned")
     plain = sum(isinstance(module, torch.nn.Dropout) for module in ours.modules())
     assert encoder + decoder + 2 == plain + 3 + 3  # and one behind each embedding
+
+
+@pytest.mark.parametrize("num_merges", [None, 60])
+@pytest.mark.parametrize("is_tied", [True, False])
+def test_a_translator_of_captions_is_trained_in_words_or_pieces(num_merges, is_tied):
+    pairs = [(normalise(a), normalise(b)) for a, b in read_pairs("deu-eng-mini")[:128]]
+    splits = {"train": pairs, "val": pairs[:4], "test": pairs[:6]}
+    training = {"label_smoothing": 0.1, "batch_size": 64, "lr": 0.01}
+    run = run_pieces(
+        0,
+        splits,
+        num_merges,
+        SIZES,
+        is_tied=is_tied,
+        **training,
+        warmup_steps=4,
+        num_epochs=6,
+    )
+    assert run["curve"][-1]["loss"] < run["curve"][0]["loss"]
+    assert len(run["greedy_translations"]) == len(run["beam_translations"]) == 6
+    assert not any("▁" in text for text in run["greedy_translations"])
+
+
+def test_tables_that_are_not_tied_learn_on_their_own():
+    pairs = [(normalise(a), normalise(b)) for a, b in read_pairs("deu-eng-mini")[:64]]
+    splits = dict.fromkeys(("train", "val", "test"), pairs)
+    training = {"label_smoothing": 0.0, "batch_size": 64, "lr": 0.01}
+    tied, free = (
+        run_pieces(
+            0, splits, 60, SIZES, is_tied=is_tied, **training, warmup_steps=1, num_epochs=1
+        )["parameters"]
+        for is_tied in (True, False)
+    )
+    vocabulary = (free - tied) / (2 * 16)  # two more tables of width 16
+    assert vocabulary == int(vocabulary) > 60
