@@ -332,6 +332,10 @@ def test_a_word_of_a_caption_can_be_exchanged(show):
     assert figure.get_by_role("button", name="Leave it out").is_disabled()
     figure.get_by_label("Example").select_option("</script> go")
     assert words_of(german) == ["</script>", "go", "<eos>"]
+    figure.get_by_label("German").fill("Go  go")  # an example in other letters
+    assert figure.get_by_label("Example").input_value() == "go go"
+    figure.get_by_label("German").fill("go go go")
+    assert figure.get_by_label("Example").input_value() == ""
     changed = 0
     for text in ("go", "</script>", "</script> </script>", "go go go", "</script> go go"):
         before = words_of(english)

@@ -212,7 +212,7 @@ function render({ model, el }) {
             strangers.length > 5 ? ", …" : ""}.` : "",
         ].filter(Boolean).join(" "));
     text.set(given.text);
-    example.set(examples.includes(given.text) ? given.text : "");
+    example.set(examples.find((caption) => normalise(caption) === normalise(given.text)) ?? "");
     layer.set(given.layer);
     head.set(given.head);
     instead.set("");
