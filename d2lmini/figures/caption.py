@@ -10,6 +10,8 @@ from d2lmini.figures.widget import Figure
 
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]  # of the heads, as in figure.css
 
+POSITIONS = {f"{side}.embedding.positions.P" for side in ("encoder", "decoder")}
+
 
 def explore_caption(
     state_dict, src_tokens, tgt_tokens, num_heads, num_steps, examples, translation, cross
@@ -27,6 +29,8 @@ def explore_caption(
     Source: chapter 12.
     """
     numbers = {name: tensor.detach().float().cpu() for name, tensor in state_dict.items()}
+    for name in numbers.keys() & POSITIONS:
+        numbers[name] = numbers[name][:num_steps]  # no other row is used
     num_layers = len(cross)
     data = {
         **pack(numbers, num_heads, num_layers),
@@ -66,12 +70,14 @@ def _lines(weights, read, written):
     for head, matrix in enumerate(weights.tolist()):
         for to, row in enumerate(matrix):
             for start, weight in enumerate(row[: len(read)]):
-                if weight > 0.15:
+                if weight > 0.3:
                     y0, y1 = (y + 0.12 * (head - 1.5) for y in (start, to))  # side by side
                     points = [(0, y0), (0.4, y0), (0.6, y1), (1, y1)]
                     path = matplotlib.path.Path(points, [1, 4, 4, 4])  # a cubic curve
                     colour = COLOURS[head % len(COLOURS)]
                     axis.add_patch(
-                        PathPatch(path, fill=False, ec=colour, lw=2.5 * weight, alpha=0.8)
+                        PathPatch(
+                            path, fill=False, ec=colour, lw=2.5 * weight, clip_on=False
+                        )
                     )
     return figure

@@ -16,6 +16,7 @@ from d2lmini.figures.stills import still
 HERE = Path(__file__).parent
 
 
+COMMENT = re.compile(r"^ *//.*\n", flags=re.MULTILINE)  # a page is light: it does without
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+\.js)";\n', flags=re.MULTILINE)
 
 
@@ -35,7 +36,8 @@ def browser_module(name: str) -> str:
 
     add(name)
     *shared, own = parts.values()
-    return "".join(text.replace("\nexport ", "\n") for text in shared) + own
+    text = "".join(text.replace("\nexport ", "\n") for text in shared) + own
+    return COMMENT.sub("", text)
 
 
 class Figure(anywidget.AnyWidget):
@@ -60,7 +62,9 @@ class Figure(anywidget.AnyWidget):
     def __init__(self, module, state, picture, alt, data=None, weights=b""):
         super().__init__(
             _esm=browser_module(module),
-            _css=(HERE / "figure.css").read_text(encoding="utf-8"),
+            _css=re.sub(
+                r"/\*.*?\*/\n", "", (HERE / "figure.css").read_text(encoding="utf-8")
+            ),
             state=state,
             data=data or {},
             weights=weights,
