@@ -336,6 +336,9 @@ def test_a_word_of_a_caption_can_be_exchanged(show):
     assert figure.get_by_label("Example").input_value() == "go go"
     figure.get_by_label("German").fill("go go go")
     assert figure.get_by_label("Example").input_value() == ""
+    german.get_by_role("button").last.click()
+    figure.get_by_label("German").fill("go")  # the place that was chosen is gone
+    assert figure.locator(".links [aria-pressed=true]").all_inner_texts() == ["<eos>"]
     changed = 0
     for text in ("go", "</script>", "</script> </script>", "go go go", "</script> go go"):
         before = words_of(english)
