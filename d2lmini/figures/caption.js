@@ -66,7 +66,7 @@ function render({ model, el }) {
   }
 
   function chosenOf({ side, chosen }) {
-    const number = side === "german" ? german.length : now.written.length;
+    const number = sides[side]().length;
     return { side, i: Math.min(chosen, number - 1) };
   }
 
