@@ -1,5 +1,5 @@
 // Chapter 12: a German caption, its translation, and a line for each weight of the attention.
-import { choice, controlState, figure, make, show, textField } from "./matrix.js";
+import { choice, controlState, figure, make, show, strangersNote, textField } from "./matrix.js";
 import { makeNet, normalise, search } from "./forward.js";
 
 const LEAST = { on: 0.04, faint: 0.15 }; // weights below are not drawn
@@ -207,9 +207,7 @@ function render({ model, el }) {
     frame.note(!all.length ? "Type a German caption."
       : !isReadable ? "No word of this is in the vocabulary; the last translation stays."
         : [all.length > german.length ? `Only the first ${numSteps - 1} words are read.` : "",
-          strangers.length ? `Not in the vocabulary, read as <unk>: ${
-            strangers.slice(0, 5).map((word) => [...word].slice(0, 20).join("")).join(", ")}${
-            strangers.length > 5 ? ", …" : ""}.` : "",
+          strangersNote(strangers),
         ].filter(Boolean).join(" "));
     text.set(given.text);
     example.set(examples.find((caption) => normalise(caption) === normalise(given.text)) ?? "");

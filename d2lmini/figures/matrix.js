@@ -73,6 +73,13 @@ export function words(text, limit) {
   return { tokens, note };
 }
 
+// What is said of words that a net does not know: the first of them, at most 20 characters each.
+export function strangersNote(words) {
+  if (!words.length) return "";
+  const first = words.slice(0, 5).map((word) => [...word].slice(0, 20).join(""));
+  return `Not in the vocabulary, read as <unk>: ${first.join(", ")}${words.length > 5 ? ", …" : ""}.`;
+}
+
 // A number as the figures write it; a minus sign, not a hyphen.
 export function show(number, digits = 2) {
   if (number === -Infinity) return "−∞";

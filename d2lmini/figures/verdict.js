@@ -1,6 +1,6 @@
 // Chapter 10: a classifier of reviews, and what each word does to its verdict.
 import {
-  choice, controlState, figure, make, matrix, show, textField,
+  choice, controlState, figure, make, matrix, show, strangersNote, textField,
 } from "./matrix.js";
 import { makeNet, normalise } from "./forward.js";
 import { thumbnail } from "./thumbnail.js";
@@ -99,8 +99,7 @@ function render({ model, el }) {
     frame.note(!all.length ? "Type a review."
       : !isReadable ? "No word of this is in the vocabulary; the last verdict stays."
         : [all.length > words.length ? `Only the first ${numSteps - 1} words are read.` : "",
-          strangers.length ? `Not in the vocabulary, read as <unk>: ${
-            strangers.map((word) => [...word].slice(0, 20).join("")).join(", ")}.` : "",
+          strangersNote(strangers),
         ].filter(Boolean).join(" "));
     text.set(given.text);
     example.set(examples.includes(given.text) ? given.text : "");

@@ -1,5 +1,5 @@
 // Chapter 13: a small language model writes, and its cache grows.
-import { choice, controlState, figure, make, matrix, show, slider, textField } from "./matrix.js";
+import { choice, controlState, figure, make, matrix, show, strangersNote, slider, textField } from "./matrix.js";
 import { dot, normalise } from "./forward.js";
 import { chance, drawn, makeWriter, probabilitiesOf } from "./modern.js";
 
@@ -150,8 +150,7 @@ function render({ model, el }) {
         ? `Computed just now: ${computed} of ${tokens.length} tokens.` : "Nothing had to be computed."}`,
       words.length > maxLen - 1
         ? `The text (${words.length} words) is longer than the model's context: it reads ${maxLen - 1}.` : "",
-      strangers.length ? `Not in the vocabulary, read as <unk>: ${
-        strangers.slice(0, 8).map((w) => [...w].slice(0, 20).join("")).join(", ")}.` : "",
+      strangersNote(strangers),
       tokens.at(-1) === eos ? "The story has ended." : "",
       tokens.at(-1) !== eos && full ? `No training text had more than ${maxLen} tokens.` : "",
     ].filter(Boolean).join(" "));
