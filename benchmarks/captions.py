@@ -43,6 +43,7 @@ SMALL = {
     "lr": 0.003,
     "warmup_steps": 400,
     "num_epochs": 8,
+    "precision": "bfloat16",
 }
 EXPERIMENTS = {
     "deu-eng-mini": [
