@@ -264,6 +264,11 @@ def test_a_line_leads_from_the_german_word_to_the_english_one(show):
         assert {end[side] for end in ends} == {i}
         if side:  # eight weights near 1/8: too small for the lines of other words
             assert sorted(end[0] for end in ends) == [*range(8)]
+        else:  # the weight that is named is that of the thickest line
+            named = re.search(r"([\d.]+)\.$", figure.locator(".explanation").inner_text())
+            widths = lines.evaluate_all("all => all.map(p => parseFloat(p.style.strokeWidth))")
+            assert max(widths) == pytest.approx(0.6 + 3.4 * float(named[1]), abs=0.025)
+            assert max(widths) > min(widths) + 0.05
     assert page.problems == []
 
 
@@ -329,6 +334,8 @@ def test_a_word_of_a_caption_can_be_exchanged(show):
     assert (english.locator(".written").count() > 0) == (words_of(english) != before)
     figure.get_by_role("button", name="Leave it out").click()
     assert words_of(german) == ["go", "<eos>"]
+    assert figure.get_by_role("button", name="Leave it out").is_disabled()
+    german.get_by_role("button").first.click()  # the last word stays
     assert figure.get_by_role("button", name="Leave it out").is_disabled()
     figure.get_by_label("Example").select_option("</script> go")
     assert words_of(german) == ["</script>", "go", "<eos>"]
