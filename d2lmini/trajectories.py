@@ -10,9 +10,8 @@ from d2lmini.arguments import (
     check_count,
     check_modules,
     check_probability,
-    check_sequences,
 )
-from d2lmini.data.arguments import check_forecast, check_paths
+from d2lmini.data.arguments import check_forecast, check_paths, check_walks
 from d2lmini.data.paths import STEP_SECONDS
 from d2lmini.layers import PositionWiseFFN
 from d2lmini.masks import padding_mask
@@ -161,8 +160,7 @@ def steps_between(past: torch.Tensor, future: torch.Tensor):
         TypeError, ValueError: see data.arguments.check_paths.
     Source: chapter 11.
     """
-    check_paths(past=past)
-    check_sequences(2, past=past, future=future)
+    check_walks(past, future)
     steps = torch.cat([past[:, -2:], future], dim=1).diff(dim=1)  # (batch, 1 + steps, 2)
     return steps[:, :-1], steps[:, 1:]
 
@@ -249,7 +247,7 @@ def gaussian_loss(means, log_sigmas, future):
         Mean nats per position.
     Source: Bishop 1994, equation 23; chapter 11.
     """
-    check_forecast(means, future)
+    check_forecast(means, future, log_sigmas)
     squares = ((means - future) ** 2).sum(dim=-1)  # (batch, steps)
     nats = squares / (2 * (2 * log_sigmas).exp()) + 2 * log_sigmas + math.log(2 * math.pi)
     return nats.mean()
@@ -267,8 +265,8 @@ def forecasting_loss(net, batch):
     """
     past, future = batch
     means, log_sigmas = net(past)
-    distances = (means - future).norm(dim=-1)  # (batch, steps)
     nats = gaussian_loss(means.detach(), log_sigmas, future)
+    distances = (means - future).norm(dim=-1)  # (batch, steps)
     return distances.mean() + 0.1 * nats, distances.numel()
 
 
@@ -279,7 +277,7 @@ def coverage(means, log_sigmas, future, probability: float) -> float:
         means, future: (batch, steps, 2), metres; log_sigmas: (batch, steps)
     Source: chapter 11.
     """
-    check_forecast(means, future)
+    check_forecast(means, future, log_sigmas)
     check_probability("probability", probability)
     widths = (-2 * torch.log1p(-torch.tensor(probability))).sqrt()  # radius / sigma
     inside = (means - future).norm(dim=-1) < log_sigmas.exp() * widths  # (batch, steps)

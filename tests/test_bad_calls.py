@@ -83,6 +83,7 @@ from d2lmini.trajectories import (
     constant_velocity,
     coverage,
     displacement_errors,
+    forecasting_loss,
     gaussian_loss,
     motion_features,
     roll_out,
@@ -101,6 +102,8 @@ VOCAB = Vocab(["he is calm .", "she is here"])
 ROW = IDS[:1], LENS[:1]
 SEARCH = *ROW, 2, 3  # source, its length, <bos>, <eos>
 PAST = torch.rand(2, 4, 2)  # metres
+LONG = torch.zeros(2, 7, 2)  # a future of seven positions
+FORECASTER = Forecaster(PathEncoder(4, 4, 2, 1, 0.1), 4, 3)
 ANY = torch.ones(2, 3, dtype=torch.bool)
 MAPS, BOX = np.ones((1, 1, 4, 4)), (0, 0, 1, 1, "text")
 BLOCK = functools.cache(lambda: EncoderBlock(8, 16, 2, 0.0))
@@ -362,23 +365,31 @@ BAD = [
     ("classify", "text", "unknown words", lambda: classified("xyzzy plugh")),
     ("classify", "text", "a list", lambda: classified(["he is"])),
     ("classify", "num_steps", "zero", lambda: classified("he is", num_steps=0)),
+    ("classify", "num_steps", "one", lambda: classified("he is", num_steps=1)),
     ("classify", "vocab", "None", lambda: classified("he is", vocab=None)),
     ("classify", "device", "unknown", lambda: classified("he is", device="abacus")),
     # trajectories
     ("constant_velocity", "past", "one point", lambda: constant_velocity(PAST[:, :1], 3)),
     ("constant_velocity", "past", "no batch", lambda: constant_velocity(PAST[0], 3)),
     ("constant_velocity", "past", "NaN", lambda: constant_velocity(0 / (0 * PAST), 3)),
+    ("constant_velocity", "past", "infinite", lambda: constant_velocity(PAST / 0, 3)),
     ("constant_velocity", "num_steps", "zero", lambda: constant_velocity(PAST, 0)),
     ("motion_features", "past", "integers", lambda: motion_features(PAST.long())),
     ("displacement_errors", "future", "shorter", lambda: displacement_errors(PAST, PAST[:, 1:])),
     ("displacement_errors", "predicted", "3-d", lambda: displacement_errors(MAPS[0], PAST)),
     ("steps_between", "future", "fewer", lambda: steps_between(PAST, PAST[:1])),
     ("steps_between", "future", "6 features", lambda: steps_between(PAST, PAST.repeat(1, 1, 3))),
+    ("steps_between", "future", "NaN", lambda: steps_between(PAST, 0 * PAST / 0)),
+    ("displacement_errors", "future", "NaN", lambda: displacement_errors(PAST, 0 * PAST / 0)),
     ("roll_out", "net", "a class", lambda: roll_out(PathEncoder, PAST, 3)),
     ("roll_out", "num_steps", "float", lambda: roll_out(PathEncoder(4, 4, 2, 1, 0.1), PAST, 2.5)),
     ("Forecaster", "encoder", "a class", lambda: Forecaster(PathEncoder, 4, 3)),
     ("Forecaster", "num_steps", "zero", lambda: Forecaster(PathEncoder(4, 4, 2, 1, 0.1), 4, 0)),
     ("gaussian_loss", "future", "longer", lambda: gaussian_loss(PAST[:, :2], PAST[..., 0], PAST)),
+    ("gaussian_loss", "future", "NaN", lambda: gaussian_loss(PAST, PAST[..., 0], PAST / 0)),
+    ("gaussian_loss", "log_sigmas", "two each", lambda: gaussian_loss(PAST, PAST, PAST)),
+    ("forecasting_loss", "future", "longer", lambda: forecasting_loss(FORECASTER, (PAST, LONG))),
+    ("coverage", "log_sigmas", "shorter", lambda: coverage(PAST, PAST[:, 1:, 0], PAST, 0.9)),
     ("coverage", "probability", "90", lambda: coverage(PAST, PAST[..., 0], PAST, 90)),
     ("simulate_paths", "num_paths", "zero", lambda: simulate_paths(0, 1)),
     ("simulate_paths", "seed", "negative", lambda: simulate_paths(5, -1)),

@@ -154,3 +154,10 @@ def test_names_and_texts_cannot_leave_the_alternative_text():
         figures.panels([torch.eye(2)], ["t"]), 'a "quote", <b> and </script>'
     )
     assert "&quot;quote&quot;, &lt;b&gt; and &lt;/script&gt;" in html
+
+
+def test_a_prompt_may_have_a_word_that_the_writer_does_not_know():
+    torch.manual_seed(0)
+    tokens = ["<pad>", "<unk>", "<bos>", "<eos>", "go"]
+    net = LanguageModel(len(tokens), 8, 16, 4, 2, 2, max_len=6)
+    assert "zzz" in figures.explore_writer(net, tokens, ["go zzz"]).state["prompt"]

@@ -266,7 +266,9 @@ def test_a_line_leads_from_the_german_word_to_the_english_one(show):
             assert sorted(end[0] for end in ends) == [*range(8)]
         else:  # the weight that is named is that of the thickest line
             named = re.search(r"([\d.]+)\.$", figure.locator(".explanation").inner_text())
-            widths = lines.evaluate_all("all => all.map(p => parseFloat(p.style.strokeWidth))")
+            widths = lines.evaluate_all(
+                "all => all.map(p => parseFloat(p.style.strokeWidth))"
+            )
             assert max(widths) == pytest.approx(0.6 + 3.4 * float(named[1]), abs=0.025)
             assert max(widths) > min(widths) + 0.05
     assert page.problems == []

@@ -1,5 +1,6 @@
 """Paths: their files, the square, and the nets of chapter 11."""
 
+import gzip
 import itertools
 import math
 from pathlib import Path
@@ -248,6 +249,24 @@ def test_a_bad_line_is_named(tmp_path, line, said):
     assert said in str(error.value)
 
 
+def test_a_file_of_paths_may_be_packed(tmp_path):
+    lines = b"\xef\xbb\xbf10 1 0 0\n20 1 1 0\n"  # with a byte order mark
+    (tmp_path / "paths.txt.gz").write_bytes(gzip.compress(lines))
+    (track,) = read_tracks(tmp_path / "paths.txt.gz")
+    assert track.frames.tolist() == [10, 20]
+    (tmp_path / "paths.txt.gz").write_bytes(gzip.compress(lines)[:-9])
+    with pytest.raises(ValueError, match=r"paths\.txt\.gz must be a whole gzip file"):
+        read_tracks(tmp_path / "paths.txt.gz")
+    (tmp_path / "paths.txt").write_bytes(b"10 1 0 \xff\n")
+    with pytest.raises(ValueError, match=r"paths\.txt must be UTF-8"):
+        read_tracks(tmp_path / "paths.txt")
+
+
+def test_far_away_is_no_error():
+    with pytest.warns(UserWarning, match="are they pixels"):
+        constant_velocity(torch.tensor([[[0.0, 0], [1e30, 0]]]), 2)
+
+
 def test_an_empty_file_is_refused(tmp_path):
     with pytest.raises(ValueError, match="at least one line of frame pedestrian x y"):
         read_tracks(written(tmp_path, ""))
@@ -270,8 +289,13 @@ def test_windows_reach_across_no_gap(tmp_path):
 
 def test_no_window_is_an_error(tmp_path):
     path = written(tmp_path, "0 1 0 0", "10 1 1 0")
-    with pytest.raises(ValueError, match=r"num_steps \(3\) must fit into a track"):
+    with pytest.raises(ValueError, match=r"num_steps \(3\) must be at most 2: of 1 tracks"):
         path_windows(read_tracks(path), 3)
+    gap = [0, 10, 20, 40, 50, 60, 70, 90, 100]
+    path = written(tmp_path, *(f"{frame} 1 {frame / 20} 0" for frame in gap))
+    with pytest.raises(ValueError, match=r"num_steps \(5\) must be at most 4"):
+        path_windows(read_tracks(path), 5)
+    assert len(path_windows(read_tracks(path), 4).frames) == 1
 
 
 def test_pixels_are_noticed(tmp_path):

@@ -1,6 +1,5 @@
 """Checks of arguments that are data: text, arrays, paths; see d2lmini.arguments."""
 
-import math
 import warnings
 from collections.abc import Callable
 
@@ -12,6 +11,7 @@ from d2lmini.arguments import (
     check_floats,
     check_kind,
     check_modules,
+    check_sequences,
     check_shape,
     check_token,
     check_vocabs,
@@ -101,7 +101,7 @@ def check_classified(net, text, vocab, num_steps, device) -> None:
     check_modules(net=net)
     check_words("text", text)
     check_vocabs(vocab=vocab)
-    check_count("num_steps", num_steps)
+    check_count("num_steps", num_steps, least=2)  # a word and <eos>
     check_device(device)
 
 
@@ -121,13 +121,9 @@ def check_paths(**paths) -> None:
         check_shape(name, path, ("batch", "steps", 2))
         if path.shape[1] < 2:
             raise ValueError(f"{name} must have at least 2 steps, got {path.shape[1]}")
+        _check_finite(name, path)
         if path.is_cpu and len(path):
             length = path.diff(dim=1).norm(dim=-1).mean().item()
-            if not math.isfinite(length):
-                bad = path.isfinite().all(-1).logical_not().nonzero()[0].tolist()
-                raise ValueError(
-                    f"{name} must be finite, at (batch, step) = {bad} it is not"
-                )
             if length > FASTEST_STEP:
                 warnings.warn(
                     f"{name} should be in metres, 0.4 s apart, but its mean step is "
@@ -137,8 +133,24 @@ def check_paths(**paths) -> None:
                 )
 
 
-def check_forecast(predicted, future) -> None:
-    """As many predicted positions as there are to compare with."""
+def _check_finite(name, path) -> None:
+    """No NaN and no infinity; only on the CPU, where looking costs no synchronisation."""
+    bad = path.isfinite().all(-1).logical_not().nonzero() if path.is_cpu else ()
+    if len(bad):
+        raise ValueError(
+            f"{name} must be finite, at (batch, step) = {bad[0].tolist()} it is not"
+        )
+
+
+def check_walks(past, future) -> None:
+    """What was seen, and what followed: positions of as many pedestrians."""
+    check_paths(past=past)
+    check_sequences(2, past=past, future=future)
+    _check_finite("future", future)
+
+
+def check_forecast(predicted, future, log_sigmas=None) -> None:
+    """As many predicted positions, and widths if any, as there are to compare with."""
     for name, path in (("predicted", predicted), ("future", future)):
         check_floats(name, path)
         check_shape(name, path, ("batch", "steps", 2))
@@ -147,3 +159,7 @@ def check_forecast(predicted, future) -> None:
             f"predicted {tuple(predicted.shape)} and future {tuple(future.shape)} must have the "
             "same shape"
         )
+    _check_finite("future", future)
+    if log_sigmas is not None:
+        check_floats("log_sigmas", log_sigmas)
+        check_shape("log_sigmas", log_sigmas, future.shape[:2])

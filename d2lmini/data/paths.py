@@ -1,6 +1,7 @@
 """Paths of pedestrians: from files of positions to windows of evenly spaced steps."""
 
 import math
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ import torch
 from d2lmini.arguments import check_count
 from d2lmini.data.arguments import check_paths
 from d2lmini.data.catalogue import POSITIONS
-from d2lmini.data.registry import find_paths
+from d2lmini.data.registry import find_paths, read_lines
 
 STEP_SECONDS = 0.4  # from one position to the next, in every file of the registry
 
@@ -48,16 +49,14 @@ def read_tracks(name: str | Path, split: str = "train") -> list[Track]:
         split: of "eth-ucy": "eth", "hotel", "univ", "zara1", "zara2" or "others".
     Raises:
         ValueError: a line that is no position, or two positions of a pedestrian in one frame
-            (file and line number); or see find_paths.
+            (file and line number); or see find_paths and read_lines.
         OSError: see registry.fetch.
     Source: chapter 11.
     """
     tracks = []
     for path in find_paths(name, split, POSITIONS):
         seen = {}  # pedestrian -> frame -> position
-        for number, line in enumerate(
-            path.read_text(encoding="utf-8").splitlines(), start=1
-        ):
+        for number, line in enumerate(read_lines(path), start=1):
             if line.strip():
                 frame, pedestrian, x, y = _position(path, number, line)
                 places = seen.setdefault(pedestrian, {})
@@ -116,14 +115,20 @@ def path_windows(tracks: list[Track], num_steps: int, spacing: int = 10) -> Wind
                 frames.append(track.frames[start])
                 rows.append(row)
     if not found:
-        longest = max((len(track.frames) for track in tracks), default=0)
+        longest = max((_longest_run(track.frames, spacing) for track in tracks), default=0)
         raise ValueError(
-            f"num_steps ({num_steps}) must fit into a track without gaps; of {len(tracks)} "
-            f"tracks the longest has {longest} positions, or their frames are not {spacing} apart"
+            f"num_steps ({num_steps}) must be at most {longest}: of {len(tracks)} tracks, none "
+            f"has more positions in a row whose frames are {spacing} apart"
         )
     positions = torch.stack(found)
     check_paths(positions=positions)
     return Windows(positions, torch.stack(frames), torch.tensor(rows))
+
+
+def _longest_run(frames, spacing) -> int:
+    """The most frames in a row that are spacing apart."""
+    runs = groupby((frames.diff() == spacing).tolist())
+    return 1 + max((len([*run]) for is_even, run in runs if is_even), default=0)
 
 
 def rotate_paths(paths: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:

@@ -35,7 +35,8 @@ def explore_writer(net, tokens, prompts) -> Figure:
         "top_k": 20,
         "seed": 1,
     }
-    ids = [tokens.index(token) for token in ["<bos>", *normalise(prompts[0]).split()]]
+    words = ["<bos>", *normalise(prompts[0]).split()]
+    ids = [tokens.index(word if word in tokens else "<unk>") for word in words]
     with torch.no_grad():
         logits, _ = net(torch.tensor([ids], device=net.embedding.weight.device))
     best = logits[0, -1].softmax(dim=-1).cpu().topk(min(SHOWN, len(tokens)))
