@@ -4,11 +4,13 @@ Each raises TypeError for a thing of the wrong kind, ValueError for a wrong valu
 parameter, its value and the rule. None waits for a GPU: what lies there was checked on its way.
 """
 
+import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Sized
 
 import torch
 from torch import nn
+from torch.utils.data import DataLoader
 
 
 def check_kind(name: str, value, kind, rule: str) -> None:
@@ -56,9 +58,8 @@ def check_heads(num_hiddens, num_heads, dropout, bias) -> None:
     """The sizes of a multi-head attention."""
     check_sizes(num_hiddens=num_hiddens, num_heads=num_heads, dropout=dropout, bias=bias)
     if num_hiddens % num_heads:
-        raise ValueError(
-            f"num_hiddens ({num_hiddens}) must be divisible by num_heads ({num_heads})"
-        )
+        rule = f"must be divisible by num_heads ({num_heads})"
+        raise ValueError(f"num_hiddens ({num_hiddens}) {rule}")
 
 
 def check_one_text(queries, keys, values) -> None:
@@ -67,10 +68,8 @@ def check_one_text(queries, keys, values) -> None:
         check_shape(name, value, ("batch", "heads", "steps", "head_size"))
         check_floats(name, value)
         if value.shape != queries.shape:
-            raise ValueError(
-                f"{name} {tuple(value.shape)} must have the shape of queries "
-                f"{tuple(queries.shape)}"
-            )
+            rule = f"must have the shape of queries {tuple(queries.shape)}"
+            raise ValueError(f"{name} {tuple(value.shape)} {rule}")
 
 
 def check_grouped_heads(num_hiddens, num_heads, num_kv_heads) -> None:
@@ -150,9 +149,8 @@ def check_valid_lens(valid_lens, num_steps: int, batch: int | str = "batch") -> 
     check_integers("valid_lens", valid_lens, batch)
     check_count("num_steps", num_steps, least=0)
     if valid_lens.is_cpu and not all(0 <= n <= num_steps for n in valid_lens.tolist()):
-        raise ValueError(
-            f"valid_lens ({valid_lens.tolist()}) must lie between 0 and num_steps ({num_steps})"
-        )
+        rule = f"must lie between 0 and num_steps ({num_steps})"
+        raise ValueError(f"valid_lens ({valid_lens.tolist()}) {rule}")
 
 
 def check_lens_of(tokens, valid_lens) -> None:
@@ -183,9 +181,8 @@ def check_queries_fit(num_queries, num_keys) -> None:
     check_count("num_queries", num_queries, least=0)
     check_count("num_keys", num_keys, least=0)
     if num_keys < num_queries:
-        raise ValueError(
-            f"num_keys ({num_keys}) must be at least num_queries ({num_queries})"
-        )
+        rule = f"must be at least num_queries ({num_queries})"
+        raise ValueError(f"num_keys ({num_keys}) {rule}")
 
 
 def check_attention(queries, keys, values, dropout: float) -> None:
@@ -231,12 +228,22 @@ def check_same_shape(X, Y, width: int) -> None:
         )
 
 
-def check_tokens(tokens, vocab_size: int, name: str = "tokens") -> None:
+def check_tokens(tokens, vocab_size: int) -> None:
     """Ids in [0, vocab_size), (batch, steps)."""
-    check_integers(name, tokens, "batch", "steps")
+    check_integers("tokens", tokens, "batch", "steps")
     if tokens.is_cpu:
         for token in tokens[(tokens < 0) | (tokens >= vocab_size)][:1].tolist():
-            check_token(token, vocab_size, name)
+            check_token(token, vocab_size)
+
+
+@contextlib.contextmanager
+def naming_bad_ids(tokens, vocab_size: int):
+    """Within it, an id that has no row in a table raises an error that names it."""
+    try:
+        yield
+    except IndexError:
+        check_tokens(tokens, vocab_size)
+        raise
 
 
 def check_token(token, vocab_size: int, name: str = "tokens") -> None:
@@ -299,11 +306,22 @@ def check_repeatable(name: str, batches) -> None:
     """Batches that can be gone through again at each epoch, at least one."""
     rule = "a DataLoader or a list of batches"
     check_kind(name, batches, () if isinstance(batches, torch.Tensor) else Iterable, rule)
-    if isinstance(batches, Iterator):
-        kind = type(batches).__name__
-        raise TypeError(f"{name} must be {rule}: a {kind} is used up after one epoch")
-    if isinstance(batches, Sized) and not len(batches):
+    if not isinstance(
+        batches, Sized
+    ):  # a DataLoader is: to ask it would draw random numbers
+        if iter(batches) is iter(batches):
+            kind = type(batches).__name__
+            raise TypeError(f"{name} must be {rule}: a {kind} is used up after one epoch")
+    elif not isinstance(batches, DataLoader) and not len(batches):
         raise ValueError(f"{name} must hold at least one batch, got none")
+
+
+def check_counted(count) -> None:
+    """Of how many tokens, or other things, the batches' means are means; on the CPU."""
+    if not count.sum() > 0:
+        raise ValueError(
+            f"loss must count something in some batch, got {count.tolist()!s:.60}"
+        )
 
 
 def check_device(device) -> None:

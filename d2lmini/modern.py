@@ -15,8 +15,8 @@ from d2lmini.arguments import (
     check_rotary,
     check_sequences,
     check_sizes,
-    check_tokens,
     check_vectors,
+    naming_bad_ids,
 )
 from d2lmini.attention import scaled_dot_product_attention
 from d2lmini.losses import masked_cross_entropy, shift_right
@@ -194,11 +194,8 @@ class LanguageModel(nn.Module):
     def forward(self, tokens, caches=None):
         check_integers("tokens", tokens, "batch", "steps")
         check_context(tokens, caches, self.max_len)
-        try:
+        with naming_bad_ids(tokens, self.embedding.num_embeddings):
             X = self.embedding(tokens)  # (batch, steps, num_hiddens)
-        except IndexError:
-            check_tokens(tokens, self.embedding.num_embeddings)  # says which id has no row
-            raise
         new_caches = []
         for i, block in enumerate(self.blocks):
             X, cache = block(X, None if caches is None else caches[i])

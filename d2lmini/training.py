@@ -13,6 +13,7 @@ from torch import nn
 
 from d2lmini.arguments import (
     check_count,
+    check_counted,
     check_evaluation,
     check_modules,
     check_token_ids,
@@ -85,6 +86,7 @@ def on_cpu(rows: list[tuple]) -> list[torch.Tensor]:
 
     Source: chapter 8.
     """
+    check_count("batches", len(rows))
     columns = zip(*rows, strict=True)
     return [torch.stack([torch.as_tensor(x) for x in column]).cpu() for column in columns]
 
@@ -94,6 +96,7 @@ def weighted_mean(mean: torch.Tensor, count: torch.Tensor) -> float:
 
     Source: chapter 8.
     """
+    check_counted(count)
     return ((mean * count).sum() / count.sum()).item()
 
 
@@ -167,7 +170,7 @@ def train(
     optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(warmup_steps))
     history, snapshots = [], [_copy_weights(net)]  # after each epoch; two are kept
-    best = None
+    best, lowest = None, math.inf
     bar = _progress_bar(num_epochs)
     try:
         for epoch in bar:
@@ -176,8 +179,8 @@ def train(
                 row = *row, evaluate(net, val_batches, loss, device)
             history.append(row)
             snapshots = [snapshots[-1], _copy_weights(net)]
-            if keep_best and row[-1] == min(earlier[-1] for earlier in history):
-                best = snapshots[-1]
+            if keep_best and row[-1] < lowest:  # never, if it is NaN
+                best, lowest = snapshots[-1], row[-1]
             _report(bar, epoch, unit, *row)
     except KeyboardInterrupt:
         print(f"stopped by hand after {len(history)} epochs", file=sys.stderr)

@@ -12,7 +12,7 @@ from d2lmini.arguments import (
     check_modules,
     check_sequences,
     check_sizes,
-    check_tokens,
+    naming_bad_ids,
 )
 from d2lmini.attention import MultiHeadAttention
 from d2lmini.layers import AddNorm, PositionWiseFFN
@@ -154,12 +154,10 @@ class TokenEmbedding(nn.Module):
         """Embed tokens, the first of which is at position start of its sequence."""
         vocab_size, num_hiddens = self.embedding.weight.shape
         check_integers("tokens", tokens, "batch", "steps")
-        try:
-            X = self.embedding(tokens) * math.sqrt(num_hiddens)
-        except IndexError:
-            check_tokens(tokens, vocab_size)  # says which id has no row
-            raise
-        # X: (batch, steps, num_hiddens)
+        with naming_bad_ids(tokens, vocab_size):
+            X = self.embedding(tokens) * math.sqrt(
+                num_hiddens
+            )  # (batch, steps, num_hiddens)
         return self.positions(X, start)
 
 

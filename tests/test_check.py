@@ -598,3 +598,50 @@ def test_a_mask_that_is_wrong_is_drawn(capsys):
     at = next(i for i, line in enumerate(lines) if line.startswith("expected"))
     assert lines[at : at + 3] == ["expected ■ · ·", "         ■ ■ ·", "         ■ · ■"]
     assert lines[at + 3 :][0] == "got      ■ · ·"
+
+
+class OnlyTogether(nn.Linear):
+    """It fails on a single sentence."""
+
+    def forward(self, X, mask=None):
+        if mask is not None and len(X) == 1:
+            raise IndexError("index 1 is out of bounds")
+        return super().forward(X)
+
+
+def test_a_block_that_fails_on_one_sentence_is_answered():
+    X = torch.randn(2, 3, 4)
+    block, mask = OnlyTogether(4, 4), torch.ones(2, 1, 1, 3, dtype=torch.bool)
+    for found in (
+        check.padding_invariant(block, X, torch.tensor([3, 2])),
+        check.batch_independent(block, X, mask),
+    ):
+        assert not found and "With one sentence alone it raised: index 1" in found.sentence
+
+
+def test_outputs_in_a_dict_are_compared_by_name():
+    X = torch.randn(2, 3)
+    assert check.matches(lambda X: {"a": X, "b": 1}, lambda X: {"a": X, "b": 1}, X)
+    for other in ({"a": X + 1, "b": 1}, {"c": X, "b": 1}, {"a": X, "b": 2}, {"a": X}, X):
+        assert not check.matches(
+            lambda X, other=other: other, lambda X: {"a": X, "b": 1}, X
+        )
+
+
+@pytest.mark.parametrize("settings", [{"padding_idx": 0}, {"sparse": True}, {}])
+def test_a_table_may_have_a_padding_row_or_sparse_gradients(settings):
+    block = nn.Embedding(8, 4, **settings)
+    tokens = torch.tensor([[4, 5, 0], [6, 0, 0]])
+    assert check.every_parameter_trained(WithoutMask(block), tokens)
+    assert check.finite_gradients(WithoutMask(block), tokens)
+
+
+class WithoutMask(nn.Module):
+    """A layer of PyTorch that is called as a block."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, X, mask=None):
+        return self.layer(X)

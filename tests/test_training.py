@@ -7,10 +7,11 @@ from unittest import mock
 import pandas as pd
 import pytest
 import torch
-from conftest import tiny_net
+from conftest import DEVICES, tiny_net
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
+from torch.utils.data import DataLoader, IterableDataset
 
 from d2lmini import (
     Vocab,
@@ -21,12 +22,21 @@ from d2lmini import (
     shift_right,
     train,
     train_seq2seq,
+    training,
     xavier_init,
 )
 from d2lmini.data import cut_padding
 from d2lmini.training import NotFiniteError, train_epoch, train_step, warmup
 
 CPU = torch.device("cpu")
+
+
+@pytest.fixture(params=DEVICES)
+def device(request):
+    """Training moves net and batches to it."""
+    return torch.device(request.param)
+
+
 LOSS = functools.partial(seq2seq_loss, bos=Vocab.bos)
 
 
@@ -79,8 +89,8 @@ def test_shift_right():
     assert labels.tolist() == [[7, 8, 3], [9, 3, 0]]
 
 
-def test_it_learns_and_tells():
-    history = train_seq2seq(tiny_net(), toy_data(), 0.01, 40, Vocab([]), CPU)
+def test_it_learns_and_tells(device):
+    history = train_seq2seq(tiny_net(), toy_data(), 0.01, 40, Vocab([]), device)
     assert isinstance(history, pd.DataFrame)
     assert list(history.columns) == ["loss", "tokens_per_sec"]
     assert history.index.name == "epoch" and list(history.index) == list(range(1, 41))
@@ -99,7 +109,7 @@ def test_the_loss_does_not_depend_on_padding():
     assert count == count_of_cut == 15
 
 
-def test_the_loss_of_an_epoch_is_per_token_and_counts_real_tokens():
+def test_the_loss_of_an_epoch_is_per_token_and_counts_real_tokens(device):
     net, data = tiny_net(), toy_data(batch_size=4)  # batches of 4 and 2 rows
     nats = num_tokens = 0
     for src, src_lens, tgt, tgt_lens in data:
@@ -111,12 +121,12 @@ def test_the_loss_of_an_epoch_is_per_token_and_counts_real_tokens():
     optimizer = torch.optim.SGD(net.parameters(), lr=0.0)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(0))
     with mock.patch("time.perf_counter", side_effect=[0.0, 2.0]):
-        loss, tokens_per_sec = train_epoch(net, data, LOSS, optimizer, schedule, CPU)
+        loss, tokens_per_sec = train_epoch(net, data, LOSS, optimizer, schedule, device)
     assert loss == pytest.approx(nats / num_tokens, abs=1e-5)
     assert tokens_per_sec == 7.5
 
 
-def test_the_decoder_reads_the_shifted_target_without_common_padding():
+def test_the_decoder_reads_the_shifted_target_without_common_padding(device):
     seen = []
 
     class Records(nn.Module):
@@ -128,7 +138,7 @@ def test_the_decoder_reads_the_shifted_target_without_common_padding():
             seen.append((src, tgt, self.training))
             return self.net(src, tgt, lens)
 
-    train_seq2seq(Records().eval(), toy_data(batch_size=6), 0.01, 1, Vocab([]), CPU)
+    train_seq2seq(Records().eval(), toy_data(batch_size=6), 0.01, 1, Vocab([]), device)
     ((src, tgt, training_mode),) = seen
     assert training_mode
     assert src.shape == tgt.shape == (6, 3)  # of four steps one is padding in every row
@@ -136,12 +146,12 @@ def test_the_decoder_reads_the_shifted_target_without_common_padding():
     assert torch.equal(tgt[:, 1:], src[:, :-1])
 
 
-def test_the_schedule_moves_once_a_step():
+def test_the_schedule_moves_once_a_step(device):
     net = tiny_net()
     optimizer = torch.optim.SGD(net.parameters(), lr=1.0)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(4))
     assert schedule.get_last_lr() == [0.25]
-    train_epoch(net, toy_data(), LOSS, optimizer, schedule, CPU)  # two batches
+    train_epoch(net, toy_data(), LOSS, optimizer, schedule, device)  # two batches
     assert schedule.get_last_lr() == [0.75]
 
 
@@ -155,7 +165,7 @@ def test_gradients_are_clipped():
     assert (after - before).norm().item() == pytest.approx(1, abs=1e-3)
 
 
-def test_warm_up_and_smoothing_reach_the_training():
+def test_warm_up_and_smoothing_reach_the_training(device):
     torch.manual_seed(0)
     net = tiny_net()
     start, losses = weights(net), {}
@@ -167,17 +177,17 @@ def test_warm_up_and_smoothing_reach_the_training():
         net.load_state_dict(start)
         torch.manual_seed(1)
         losses[name] = train_seq2seq(
-            net, toy_data(), 0.01, 10, Vocab([]), CPU, **settings
+            net, toy_data(), 0.01, 10, Vocab([]), device, **settings
         ).loss
     assert losses["warm-up"].iloc[-1] > losses["plain"].iloc[-1] + 0.3  # hardly moved yet
     assert losses["smoothing"].iloc[-1] > losses["plain"].iloc[-1] + 0.3
 
 
-def test_training_does_not_start_anew():
+def test_training_does_not_start_anew(device):
     """A second call goes on from the first."""
     net, data = tiny_net(), toy_data()
-    first = train_seq2seq(net, data, 0.01, 20, Vocab([]), CPU)
-    second = train_seq2seq(net, data, 0.01, 1, Vocab([]), CPU)
+    first = train_seq2seq(net, data, 0.01, 20, Vocab([]), device)
+    second = train_seq2seq(net, data, 0.01, 1, Vocab([]), device)
     assert second.loss.iloc[0] < first.loss.iloc[0] / 2
 
 
@@ -196,33 +206,35 @@ class Diverges(nn.Module):
 @pytest.mark.parametrize(
     ("at", "epoch", "step", "good"), [(6, 3, 2, 2), (5, 3, 1, 1), (1, 1, 1, 0)]
 )
-def test_a_loss_that_is_nan_stops_and_keeps_the_last_good_weights(at, epoch, step, good):
+def test_a_loss_that_is_nan_stops_and_keeps_the_last_good_weights(
+    at, epoch, step, good, device
+):
     """Weights that fail at the first step of an epoch are not good."""
     data, reference = toy_data(), tiny_net()
     net = Diverges(tiny_net(), at)
     net.net.load_state_dict(reference.state_dict())
     torch.manual_seed(1)
-    train_seq2seq(reference, data, 0.01, good, Vocab([]), CPU)
+    train_seq2seq(reference, data, 0.01, good, Vocab([]), device)
     torch.manual_seed(1)
     message = rf"stopped at epoch {epoch}, step {step}: loss and gradient must be finite.*"
     with pytest.warns(
         RuntimeWarning, match=message + f"The weights after epoch {good} are back"
     ):
-        history = train_seq2seq(net, data, 0.01, 9, Vocab([]), CPU)
+        history = train_seq2seq(net, data, 0.01, 9, Vocab([]), device)
     assert len(history) == epoch - 1
     assert same(weights(net.net), weights(reference))
 
 
 @pytest.mark.parametrize("batch_size", [3, 6])
-def test_a_rate_that_is_far_too_high(batch_size):
+def test_a_rate_that_is_far_too_high(batch_size, device):
     net, data = tiny_net(), toy_data(batch_size)
     with pytest.warns(RuntimeWarning, match=r"try a smaller lr than 1e\+30"):
-        train_seq2seq(net, data, 1e30, 5, Vocab([]), CPU)
+        train_seq2seq(net, data, 1e30, 5, Vocab([]), device)
     src, src_lens, tgt, _ = next(iter(data))
     assert net(src, tgt, src_lens).isfinite().all()
 
 
-def test_a_gradient_that_is_not_finite_counts_too():
+def test_a_gradient_that_is_not_finite_counts_too(device):
     """The loss is finite, its gradient is not: weights after it are no use."""
     net = tiny_net()
     before, calls = weights(net), []
@@ -235,13 +247,13 @@ def test_a_gradient_that_is_not_finite_counts_too():
     optimizer = torch.optim.Adam(net.parameters())
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(0))
     with pytest.raises(NotFiniteError, match="at step 3 they are not") as error:
-        train_epoch(net, toy_data(2), LOSS, optimizer, schedule, CPU)
+        train_epoch(net, toy_data(2), LOSS, optimizer, schedule, device)
     assert error.value.step == 3
 
     calls.clear()
     net.load_state_dict(before)
     with pytest.warns(RuntimeWarning, match="epoch 1, step 3"):
-        train_seq2seq(net, toy_data(2), 0.01, 5, Vocab([]), CPU)
+        train_seq2seq(net, toy_data(2), 0.01, 5, Vocab([]), device)
     assert same(weights(net), before)
 
 
@@ -256,13 +268,13 @@ class Interrupts(Diverges):
 
 
 @pytest.mark.parametrize(("at", "epochs", "steps"), [(6, 2, 5), (1, 0, 0)])
-def test_ctrl_c_returns_what_was_trained(capsys, at, epochs, steps):
+def test_ctrl_c_returns_what_was_trained(capsys, at, epochs, steps, device):
     """History of the whole epochs, and the weights of every step that was made."""
     reference = tiny_net()
     net = Interrupts(tiny_net(), at)
     net.net.load_state_dict(reference.state_dict())
     torch.manual_seed(1)
-    history = train_seq2seq(net, toy_data(), 0.01, 50, Vocab([]), CPU)
+    history = train_seq2seq(net, toy_data(), 0.01, 50, Vocab([]), device)
     assert list(history.index) == list(range(1, epochs + 1))
     assert list(history.columns) == ["loss", "tokens_per_sec"]
     assert f"stopped by hand after {epochs} epochs" in capsys.readouterr().err
@@ -276,7 +288,7 @@ def test_ctrl_c_returns_what_was_trained(capsys, at, epochs, steps):
     assert same(weights(net.net), weights(reference))
 
 
-def test_ctrl_c_in_an_epoch_that_went_wrong(capsys):
+def test_ctrl_c_in_an_epoch_that_went_wrong(capsys, device):
     """What was spoilt before the interruption is put right."""
 
     class Both(Diverges):
@@ -287,16 +299,16 @@ def test_ctrl_c_in_an_epoch_that_went_wrong(capsys):
 
     net = Both(tiny_net(), at=1)
     before = weights(net)
-    train_seq2seq(net, toy_data(), 0.01, 5, Vocab([]), CPU)
+    train_seq2seq(net, toy_data(), 0.01, 5, Vocab([]), device)
     assert same(weights(net), before)
 
 
 @pytest.mark.parametrize("ci", [True, False])
-def test_progress(monkeypatch, capsys, ci):
+def test_progress(monkeypatch, capsys, ci, device):
     monkeypatch.delenv("CI", raising=False)
     if ci:
         monkeypatch.setenv("CI", "true")
-    train_seq2seq(tiny_net(), toy_data(), 0.01, 13, Vocab([]), CPU)
+    train_seq2seq(tiny_net(), toy_data(), 0.01, 13, Vocab([]), device)
     err = capsys.readouterr().err
     assert ("\r" in err) is not ci
     assert "loss" in err and "tokens" in err
@@ -314,10 +326,10 @@ def test_warmup_by_hand():
     assert warmup(0)(123) == 1
 
 
-def test_training_warns_of_nothing():
+def test_training_warns_of_nothing(device):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        train_seq2seq(tiny_net(), toy_data(), 0.01, 2, Vocab([]), CPU)
+        train_seq2seq(tiny_net(), toy_data(), 0.01, 2, Vocab([]), device)
 
 
 def squares(num_rows=40, seed=0):
@@ -336,27 +348,27 @@ def perceptron():
     return nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 1))
 
 
-def test_any_data_and_any_loss():
+def test_any_data_and_any_loss(device):
     """Regression, by the same loop."""
     net = perceptron()
-    history = train(net, squares(), squared_error, 0.02, 40, CPU, unit="points")
+    history = train(net, squares(), squared_error, 0.02, 40, device, unit="points")
     assert list(history.columns) == ["loss", "points_per_sec"]
     assert history.loss.iloc[-1] < 0.01 < history.loss.iloc[0]
 
 
-def test_what_is_counted_is_reported_per_second(monkeypatch):
+def test_what_is_counted_is_reported_per_second(monkeypatch, device):
     monkeypatch.setattr("time.perf_counter", itertools.count(10.0, step=4.0).__next__)
     net = perceptron()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(0))
-    _, per_second = train_epoch(net, squares(), squared_error, optimizer, schedule, CPU)
+    _, per_second = train_epoch(net, squares(), squared_error, optimizer, schedule, device)
     assert per_second == 40 / 4
 
 
-def test_the_validation_loss_is_that_of_evaluate():
+def test_the_validation_loss_is_that_of_evaluate(device):
     net = nn.Sequential(perceptron(), nn.Dropout(0.5))
     val = squares(7, seed=1)
-    history = train(net, squares(), squared_error, 0.02, 3, CPU, val_batches=val)
+    history = train(net, squares(), squared_error, 0.02, 3, device, val_batches=val)
     assert list(history.columns) == ["loss", "items_per_sec", "val_loss"]
     assert net.training
     x, y, _ = val.dataset.tensors
@@ -364,21 +376,21 @@ def test_the_validation_loss_is_that_of_evaluate():
     expected = (net(x) - y).square().mean().item()
     assert history.val_loss.iloc[-1] == pytest.approx(expected, abs=1e-6)
     net.train()
-    assert evaluate(net, val, squared_error, CPU) == pytest.approx(expected, abs=1e-6)
+    assert evaluate(net, val, squared_error, device) == pytest.approx(expected, abs=1e-6)
     assert net.training  # as before
 
 
-def test_an_interrupted_evaluation_leaves_the_net_in_training_mode():
+def test_an_interrupted_evaluation_leaves_the_net_in_training_mode(device):
     def stopped(net, batch):
         raise KeyboardInterrupt
 
     net = perceptron()
     with pytest.raises(KeyboardInterrupt):
-        evaluate(net, squares(), stopped, CPU)
+        evaluate(net, squares(), stopped, device)
     assert net.training
 
 
-def test_the_best_epoch_can_be_kept():
+def test_the_best_epoch_can_be_kept(device):
     """Validation on other data, of which the first epochs know more than the last."""
     x = torch.rand(40, 1)
     val = batches([x, 0.5 * x, torch.ones(40)], 40)
@@ -392,17 +404,17 @@ def test_the_best_epoch_can_be_kept():
             squared_error,
             0.05,
             30,
-            CPU,
+            device,
             val_batches=val,
             keep_best=keep_best,
         )
-        losses[keep_best] = evaluate(net, val, squared_error, CPU)
+        losses[keep_best] = evaluate(net, val, squared_error, device)
         assert history.val_loss.idxmin() < 30  # or there is nothing to see
     assert losses[True] == pytest.approx(history.val_loss.min(), abs=1e-6)
     assert losses[False] == pytest.approx(history.val_loss.iloc[-1], abs=1e-6)
 
 
-def test_a_step_waits_for_nothing(monkeypatch):
+def test_a_step_waits_for_nothing(monkeypatch, device):
     """No number leaves the device in a step, whatever the loss: once an epoch is enough."""
 
     def refuse(*args):
@@ -410,7 +422,7 @@ def test_a_step_waits_for_nothing(monkeypatch):
 
     net, batch = tiny_net().train(), next(iter(toy_data()))
     optimizer = torch.optim.Adam(net.parameters(), fused=True)
-    # What looks at lengths or labels does so on the CPU only.
+    # What looks at lengths or labels does so on the device only.
     with monkeypatch.context() as patch:
         patch.setattr(torch.Tensor, "is_cpu", property(lambda self: False))
         for name in ("item", "tolist", "cpu", "numpy", "__bool__", "__float__", "__int__",
@@ -420,21 +432,97 @@ def test_a_step_waits_for_nothing(monkeypatch):
     assert [type(result) for result in results] == [torch.Tensor] * 3
 
 
-def test_batches_must_be_there_again_at_each_epoch():
+def test_an_epoch_waits_once(monkeypatch):
+    """Until the figures of all its steps go to the CPU together."""
+    net, data = tiny_net().train(), toy_data(batch_size=2)
+    optimizer = torch.optim.Adam(net.parameters(), fused=True)
+    schedule = torch.optim.lr_scheduler.ConstantLR(optimizer, 1.0)
+    batches, waited = [*data], []
+
+    def noting(real):
+        def method(self, *args, **kwargs):
+            waited.append(real.__name__)
+            return real(self, *args, **kwargs)
+
+        return method
+
+    real_on_cpu, steps = training.on_cpu, []
+
+    def on_cpu(rows):
+        steps.append((len(rows), [*waited]))
+        return real_on_cpu(rows)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "on_cpu", on_cpu)
+        patch.setattr(torch.Tensor, "is_cpu", property(lambda self: False))
+        for name in ("item", "tolist", "cpu", "numpy", "__bool__", "__float__", "__int__"):
+            patch.setattr(torch.Tensor, name, noting(getattr(torch.Tensor, name)))
+        train_epoch(net, batches, LOSS, optimizer, schedule, CPU)
+    assert len(batches) > 1 and steps == [(len(batches), [])]
+
+
+def test_batches_need_no_length(device):
+    """What comes from a file, row by row; what is used up is refused, in whatever form."""
+
+    class Rows(IterableDataset):
+        def __iter__(self):
+            return iter([(x[0], y[0], w[0]) for x, y, w in squares()])
+
+    class Used:
+        def __init__(self):
+            self.left = iter(squares())
+
+        def __iter__(self):
+            return self.left
+
+    history = train(perceptron(), DataLoader(Rows(), 2), squared_error, 0.01, 2, device)
+    assert len(history) == 2
+    with pytest.raises(TypeError, match="a Used is used up after one epoch"):
+        train(perceptron(), Used(), squared_error, 0.01, 2, device)
+
+
+def test_a_loss_must_count_something(device):
+    def nothing(net, batch):
+        mean, _ = squared_error(net, batch)
+        return mean, 0
+
+    for use in (
+        lambda: train(perceptron(), squares(), nothing, 0.01, 1, device),
+        lambda: evaluate(perceptron(), squares(), nothing, device),
+    ):
+        with pytest.raises(ValueError, match="loss must count something"):
+            use()
+
+
+def test_an_epoch_whose_validation_loss_is_nan_is_not_the_best(monkeypatch, device):
+    net, states = perceptron(), []
+    losses = iter([float("nan"), 0.5, 0.3, float("nan"), 0.4])
+
+    def told(net, *args):
+        states.append(net.state_dict()["0.weight"].clone())
+        return next(losses)
+
+    monkeypatch.setattr(training, "evaluate", told)
+    settings = {"val_batches": squares(), "keep_best": True}
+    train(net, squares(), squared_error, 0.02, 5, device, **settings)
+    assert torch.equal(net.state_dict()["0.weight"], states[2])
+
+
+def test_batches_must_be_there_again_at_each_epoch(device):
     once = (batch for batch in toy_data())
     with pytest.raises(TypeError, match="a generator is used up after one epoch"):
-        train_seq2seq(tiny_net(), once, 0.01, 2, Vocab([]), CPU)
+        train_seq2seq(tiny_net(), once, 0.01, 2, Vocab([]), device)
     with pytest.raises(ValueError, match="batches must hold at least one batch"):
-        train(perceptron(), [], squared_error, 0.01, 2, CPU)
+        train(perceptron(), [], squared_error, 0.01, 2, device)
     with pytest.raises(ValueError, match=r"keep_best \(True\) needs val_batches"):
-        train(perceptron(), squares(), squared_error, 0.01, 2, CPU, keep_best=True)
+        train(perceptron(), squares(), squared_error, 0.01, 2, device, keep_best=True)
 
 
-def test_ids_without_a_row_are_found_before_the_first_step():
+def test_ids_without_a_row_are_found_before_the_first_step(device):
     """Once for a data set: on a GPU, such an id ends the process."""
     net = tiny_net(src_size=8)
     with pytest.raises(ValueError, match=r"token id \(8\) must lie in .* = \[0, 8\)"):
-        train_seq2seq(net, toy_data(), 0.01, 1, Vocab([]), CPU)
+        train_seq2seq(net, toy_data(), 0.01, 1, Vocab([]), device)
 
 
 def test_xavier_draws_by_both_sides_of_a_matrix():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from d2lmini import (
     Vocab,
     beam_search,
+    beam_search_batch,
     bleu,
     corpus_bleu,
     greedy_search,
@@ -213,3 +214,28 @@ def test_corpus_bleu_equals_sacrebleu(pairs):
         predictions, [references], tokenize="none", smooth_method="none", force=True
     )
     assert corpus_bleu(predictions, references) == pytest.approx(expected.score, abs=1e-6)
+
+
+def test_searches_need_no_float64_on_the_device(monkeypatch):
+    """MPS has none: what is made double has come to the CPU before."""
+    real_cpu, real_double = torch.Tensor.cpu, torch.Tensor.double
+
+    def cpu(self):
+        found = real_cpu(self)
+        found.is_here = True
+        return found
+
+    def double(self):
+        assert getattr(self, "is_here", False), "double() before cpu()"
+        return real_double(self)
+
+    monkeypatch.setattr(torch.Tensor, "cpu", cpu)
+    monkeypatch.setattr(torch.Tensor, "double", double)
+    search = (
+        random_net(0),
+        torch.randint(11, (1, 5)),
+        torch.tensor([4]),
+        Vocab.bos,
+        Vocab.eos,
+    )
+    assert beam_search(*search, 6, 3) and beam_search_batch(*search, 6, 3)

@@ -10,12 +10,14 @@ import torch
 from torch import Tensor
 
 from d2lmini.checking.trying import (
+    ERRORS,
     Result,
     call,
     copies,
     difference,
     largest,
     mode,
+    raised,
     rounding,
     same_draws,
 )
@@ -26,7 +28,7 @@ def matches(
 ) -> Result:
     """block(*inputs) equals reference(*inputs), in shape and dtype, too.
 
-    Either may return one tensor, or several in a tuple or list.
+    Either may return one tensor, or several in a tuple, list or dict.
 
     Args:
         tolerance: None = what rounding in the dtype of the reference may change.
@@ -93,10 +95,8 @@ def incremental(
                     output, cache = call(decoder, now, memory, memory_mask, cache)
                     outputs.append(output)
                 pieces = torch.cat(outputs, dim=1)
-            except (RuntimeError, ValueError, TypeError, IndexError) as error:
-                text = str(error).partition("\n")[0]
-                sentence = f"With a cache it raised: {text}"
-                return Result("incremental", False, float("inf"), sentence)
+            except ERRORS as error:
+                return raised("incremental", "With a cache", error)
             if pieces.shape != whole.shape:
                 shapes = f"{tuple(pieces.shape)} instead of {tuple(whole.shape)}"
                 sentence = f"Step by step, the output has shape {shapes}."
@@ -170,6 +170,8 @@ def weights_explain_output(
 
 def _parts(output):
     """The tensors in an output, in order; anything else in it as it is."""
+    if isinstance(output, dict):
+        output = [part for item in output.items() for part in item]
     if not isinstance(output, tuple | list):
         yield output
         return

@@ -50,7 +50,8 @@ def finite_gradients(block: Callable, X: Tensor) -> Result:
     if X.is_floating_point() and output.dtype != kind:
         sentence = f"The input is {kind}, but the output {output.dtype}."
         return Result(name, False, float("inf"), sentence)
-    bad = sum(int((~t.isfinite()).sum()) for t in (output, *gradients) if t is not None)
+    found = [_dense(t) for t in (output, *gradients) if t is not None]
+    bad = sum(int((~t.isfinite()).sum()) for t in found)
     if bad:
         sentence = f"In {kind}, {bad} numbers of output and gradients are not finite."
         return Result(name, False, float("inf"), sentence)
@@ -171,6 +172,11 @@ def _loss(output):
     return (output * drawn_like(output.detach(), seed=5)).sum()
 
 
+def _dense(tensor):
+    """With its zeros; the gradients of some tables are sparse."""
+    return tensor.to_dense() if tensor.is_sparse else tensor
+
+
 def _gradients(block, inputs, tensors):
     """Of each tensor, 0 where there is none."""
     tensors = list(tensors)
@@ -180,7 +186,8 @@ def _gradients(block, inputs, tensors):
     if output.requires_grad and tensors:
         found = torch.autograd.grad(_loss(output), tensors, allow_unused=True)
     return [
-        torch.zeros_like(t) if g is None else g for t, g in zip(tensors, found, strict=True)
+        torch.zeros_like(t) if g is None else _dense(g)
+        for t, g in zip(tensors, found, strict=True)
     ]
 
 
@@ -191,11 +198,18 @@ def _slopes(block, X, mask, tensors):
     of a ReLU within it, and numbers are rounded.
     """
     gradients = _gradients(block, (X, mask), tensors.values())
+    untrained = {  # the row of a table that is padding, on purpose
+        id(module.weight): module.padding_idx
+        for module in block.modules()
+        if isinstance(module, nn.Embedding) and module.padding_idx is not None
+    }
     for (key, tensor), gradient in zip(tensors.items(), gradients, strict=True):
         precision = torch.finfo(tensor.dtype).eps
         if precision > TOLERANCE:  # half precision
             continue
         direction = drawn_like(tensor.detach(), seed=6)
+        if id(tensor) in untrained:
+            direction[untrained[id(tensor)]] = 0
         direction /= direction.norm()
         step, before, losses = 0.003, tensor.detach().clone(), []
         with torch.no_grad(), same_draws(X):

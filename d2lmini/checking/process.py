@@ -25,9 +25,10 @@ from d2lmini.checking.grading import Ended
 from d2lmini.checking.subjects import FarSubject, Subject
 from d2lmini.checking.values import from_json
 
-SECONDS = 20.0  # for all calls of an answer; the slowest right one takes less than a second
+SECONDS = 20.0  # of computing, for all calls of an answer; a right one takes one at most
 MEMORY = 2 * 1024**3  # bytes; a Python that has loaded PyTorch takes a tenth of it
-TO_START = 120.0  # seconds until PyTorch is loaded, on a busy machine
+PATIENCE = 6  # an answer that does nothing ends after so many times SECONDS
+TO_START = 60.0  # seconds until PyTorch is loaded, on a busy machine
 LONGEST = 16 * 1024**2  # bytes of one message from the child
 THREADS = 500  # PyTorch starts as many as there are cores
 FILES, FILE_BYTES = 1000, 256 * 1024**2  # in the folder that an answer may write in
@@ -65,6 +66,17 @@ class Child:
         self.subjects: list[Subject] = []  # that the answer under way may call
         self.started = self._answered(None, TO_START)
 
+    def spent(self) -> float:
+        """Seconds that it has computed, and those that have passed at a sixth of their worth.
+
+        On a busy machine an answer waits through no fault of its own; but one that sleeps ends.
+        """
+        waited = time.monotonic() / PATIENCE
+        with contextlib.suppress(psutil.Error):
+            times = psutil.Process(self.process.pid).cpu_times()
+            return times.user + times.system + waited
+        return waited
+
     def is_alive(self) -> bool:
         """Whether it can still be asked."""
         return self.process.poll() is None
@@ -77,10 +89,10 @@ class Child:
         Raises:
             Ended: it took too long or too much, or has crashed; it is gone now.
         """
-        deadline = time.monotonic() + seconds
+        deadline = self.spent() + seconds
         said = self._tell(message, seconds, of)
         while "try" in said:  # the answer experiments with what we hold
-            left = deadline - time.monotonic()
+            left = deadline - self.spent()
             if left <= 0:  # each of its calls is quick, but there is no end to them
                 self.end()
                 raise too_late(of or seconds)
@@ -103,7 +115,7 @@ class Child:
         replies = queue.Queue()
         # In a thread, for a child that neither reads nor writes would block us.
         threading.Thread(target=self._exchange, args=(data, replies), daemon=True).start()
-        deadline = time.monotonic() + seconds
+        deadline = self.spent() + seconds
         try:
             while True:
                 with contextlib.suppress(queue.Empty):
@@ -111,7 +123,7 @@ class Child:
                     break
                 if too_much := self._too_much():
                     raise Ended(f"The answer took more than {too_much}.")
-                if time.monotonic() > deadline:
+                if self.spent() > deadline:
                     raise too_late(of or seconds)
             if not isinstance(reply, dict):
                 raise Ended(reply or "The answer ended Python itself.")
@@ -202,7 +214,7 @@ class FarAnswer:
             self.__signature__ = signature
 
     def __call__(self, *arguments):
-        began = time.monotonic()
+        began = self.child.spent()
         # What an answer experiments with stays here: it can call it, and not look inside.
         self.child.subjects = [part for part in arguments if isinstance(part, Subject)]
         sent = [
@@ -212,7 +224,7 @@ class FarAnswer:
             for part in arguments
         ]
         said = self.child.ask("call", sent, seconds=self.left, of=self.seconds)
-        self.left = max(0.0, self.left - (time.monotonic() - began))
+        self.left = max(0.0, self.left - (self.child.spent() - began))
         try:
             print(said["printed"], end="")
             if "error" in said:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from d2lmini.checking.trying import (
+    ERRORS,
     Result,
     call,
     difference,
@@ -20,6 +21,7 @@ from d2lmini.checking.trying import (
     mode,
     modes,
     other,
+    raised,
     rounding,
 )
 from d2lmini.masks import causal_mask, padding_mask
@@ -95,15 +97,14 @@ def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
         }
         # Where dropout draws, it draws differently for another shape.
         if not draws(block, X, mask):
+            doing = "With one step of padding more"
             try:
-                outputs["More padding changed"] = call(block, longer, longer_mask)[
-                    :, :steps
-                ]
-            except (RuntimeError, ValueError) as error:
-                text = str(error).partition("\n")[0]
-                sentence = f"With one step of padding more it raised: {text}"
-                return Result("padding_invariant", False, float("inf"), sentence)
-            alone = [call(block, X[i : i + 1], mask[i : i + 1]) for i in range(batch)]
+                more = call(block, longer, longer_mask)
+                doing = "With one sentence alone"
+                alone = [call(block, X[i : i + 1], mask[i : i + 1]) for i in range(batch)]
+            except ERRORS as error:
+                return raised("padding_invariant", doing, error)
+            outputs["More padding changed"] = more[:, :steps]
             outputs["Without the rest of its batch,"] = torch.cat(alone)
         for what, output in outputs.items():
             if (size := largest(difference(output, before)[real.cpu()])) > worst:
@@ -143,9 +144,11 @@ def batch_independent(block: Callable, X: Tensor, mask: Tensor | None = None) ->
             }
             if not drawing:  # else dropout differs between the two batches; eval tells
                 one_mask = [m[i : i + 1] if _one_each(m, X) else m for m in all_masks]
-                outputs["Taking the other sentences out of the batch"] = call(
-                    block, X[i : i + 1], *one_mask
-                )[0]
+                try:
+                    alone = call(block, X[i : i + 1], *one_mask)
+                except ERRORS as error:
+                    return raised("batch_independent", "With one sentence alone", error)
+                outputs["Taking the other sentences out of the batch"] = alone[0]
             for what, output in outputs.items():
                 if (size := largest(difference(output, together[i]))) > worst:
                     worst, found = size, f"{what} changed this one's output{words}"

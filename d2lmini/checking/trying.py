@@ -39,6 +39,15 @@ class Result:
         return textwrap.fill(text, 88, subsequent_indent="    ")  # the width of a page
 
 
+ERRORS = RuntimeError, ValueError, TypeError, IndexError  # by which a block may stop
+
+
+def raised(name: str, doing: str, error: Exception) -> Result:
+    """The Result of a property whose block has raised an error on some input."""
+    text = str(error).partition("\n")[0]
+    return Result(name, False, float("inf"), f"{doing} it raised: {text}")
+
+
 def rounding(output: Tensor) -> float:
     """What rounding may change in an output: more if its numbers are short or large."""
     if not output.is_floating_point():
