@@ -6,7 +6,7 @@ parameter, its value and the rule. None waits for a GPU: what lies there was che
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 
 import torch
 from torch import nn
@@ -306,22 +306,20 @@ def check_repeatable(name: str, batches) -> None:
     """Batches that can be gone through again at each epoch, at least one."""
     rule = "a DataLoader or a list of batches"
     check_kind(name, batches, () if isinstance(batches, torch.Tensor) else Iterable, rule)
-    if not isinstance(
+    is_sized = isinstance(
         batches, Sized
-    ):  # a DataLoader is: to ask it would draw random numbers
-        if iter(batches) is iter(batches):
-            kind = type(batches).__name__
-            raise TypeError(f"{name} must be {rule}: a {kind} is used up after one epoch")
-    elif not isinstance(batches, DataLoader) and not len(batches):
+    )  # a DataLoader is: its iter() draws random numbers
+    if isinstance(batches, Iterator) or (not is_sized and iter(batches) is iter(batches)):
+        kind = type(batches).__name__
+        raise TypeError(f"{name} must be {rule}: a {kind} is used up after one epoch")
+    if is_sized and not isinstance(batches, DataLoader) and not len(batches):
         raise ValueError(f"{name} must hold at least one batch, got none")
 
 
 def check_counted(count) -> None:
     """Of how many tokens, or other things, the batches' means are means; on the CPU."""
     if not count.sum() > 0:
-        raise ValueError(
-            f"loss must count something in some batch, got {count.tolist()!s:.60}"
-        )
+        raise ValueError(f"loss must count something in some batch, got {count.tolist()}")
 
 
 def check_device(device) -> None:
