@@ -19,10 +19,13 @@ from d2lmini import (
     batches,
     causal_mask,
     load_data_nmt,
+    normalise,
     padding_mask,
+    read_pairs,
     seq2seq_loss,
     try_gpu,
 )
+from d2lmini.data.pairs import within_one_word
 from d2lmini.data.registry import REGISTRY, data_folder
 from d2lmini.training import train_epoch, warmup
 
@@ -168,6 +171,12 @@ def main():
     runs = [run(seed, 60) for seed in SEEDS]
     scores = mean_sd([r["bleu"] for r in runs])
     row(f"eng-fra-mini, held out: {runs[0]['signature']}", ">= 70", scores)
+    seen, test = (
+        [normalise(english) for english, _ in read_pairs(split=split)]
+        for split in ("train", "test")
+    )
+    near = f"{within_one_word(test, seen)} of {len(test)}"
+    row("of these sentences, one word away from a training sentence", "-", near)
     cold, warm = book_seconds()
     row("make book, requirements installed, cold", "<= 240 s", f"{cold:.0f} s")
     row("make book, nothing changed", "<= 15 s", f"{warm:.1f} s")

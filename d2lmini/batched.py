@@ -33,7 +33,7 @@ def translate_all(
         TypeError, ValueError: sentences is one string, or one of them is empty.
     Source: chapter 8.
     """
-    check_translation(net, src_vocab, tgt_vocab, num_steps, device)
+    check_translation(net, src_vocab, tgt_vocab, num_steps, device, beam_size)
     check_batched(sentences, batch_size)
     arrays = encode([normalise(s) for s in sentences], src_vocab, num_steps)
     return translate_ids(net, *arrays, tgt_vocab, num_steps, device, beam_size, batch_size)

@@ -67,7 +67,7 @@ def predict_seq2seq(
         A word is not in the vocabulary, or the sentence is cut.
     Source: chapter 8.
     """
-    check_translation(net, src_vocab, tgt_vocab, num_steps, device)
+    check_translation(net, src_vocab, tgt_vocab, num_steps, device, beam_size)
     src, src_valid_lens = encode_source(src_sentence, src_vocab, num_steps, device)
     net.to(device).eval()
     search = (net, src, src_valid_lens, tgt_vocab.bos, tgt_vocab.eos, num_steps)

@@ -18,6 +18,12 @@ settings.register_profile("book", deadline=None, derandomize=True, max_examples=
 settings.load_profile("book")
 
 
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("in_browser")
+
+
 @pytest.fixture(autouse=True)
 def seeded():
     torch.manual_seed(0)

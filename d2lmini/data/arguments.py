@@ -88,12 +88,14 @@ def check_arrays(arrays, batch_size, collate) -> None:
         check_kind("collate", collate, Callable, "a function of a batch")
 
 
-def check_translation(net, src_vocab, tgt_vocab, num_steps, device) -> None:
+def check_translation(net, src_vocab, tgt_vocab, num_steps, device, beam_size=None) -> None:
     """What predict_seq2seq is told, beside the sentence."""
     check_modules(net=net)
     check_vocabs(src_vocab=src_vocab, tgt_vocab=tgt_vocab)
     check_count("num_steps", num_steps)
     check_device(device)
+    if beam_size is not None:
+        check_count("beam_size", beam_size)
 
 
 def check_classified(net, text, vocab, num_steps, device) -> None:
