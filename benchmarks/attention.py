@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from benchmarks.common import BATCH_SIZE, LR, NUM_STEPS, make_net
+from benchmarks.common import BATCH_SIZE, LR, NUM_STEPS, RECIPE, make_net
 from benchmarks.translator import scores
 from d2lmini import (
     MultiHeadAttention,
@@ -34,6 +34,7 @@ KINDS = {
     "window": lambda Q, K, V: windowed_attention(Q, K, V, WINDOW),
     "linear": linear_attention,
 }
+RECIPES = {"additive": RECIPE}  # of chapter 8's small translator
 EXPERIMENTS = {
     "attention-cost": [
         {"kind": kind, "heads": HEADS, "head_size": HEAD_SIZE, "window": WINDOW}

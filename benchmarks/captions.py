@@ -45,6 +45,26 @@ SMALL = {
     "num_epochs": 8,
     "precision": "bfloat16",
 }
+TUTORIAL = {  # as the source has it
+    "sizes": [256, 512, 8, 3, 0.1],
+    "max_len": 100,
+    "num_steps": NUM_STEPS,
+    "batch_size": 128,
+    "lr": 5e-4,
+    "num_epochs": 10,
+}
+CHAPTER = {
+    "sizes": [64, 128, 4, 2, 0.1],
+    "max_len": 100,
+    "num_steps": 26,
+    "batch_size": 64,
+    "lr": 0.002,
+    "warmup_steps": 200,
+    "num_epochs": 16,
+}
+RECIPES = {"deu-eng-mini": CHAPTER} | dict.fromkeys(
+    ["multi30k", "multi30k-source", "multi30k-positions"], TUTORIAL
+)
 EXPERIMENTS = {
     "deu-eng-mini": [
         {"name": "deu-eng-mini", "model": "small", "positions": positions}
@@ -94,26 +114,27 @@ def vocabs_and_batches(splits, num_steps, batch_size):
 
 
 def make_source(vocabs, positions, is_exact=False):
-    """The source's net: width 256, 8 heads, 3 + 3 layers, a table of 100 learned positions.
+    """The source's net, with sinusoidal positions or a table of learned ones.
 
     Args:
         is_exact: whether its blocks have what the source's have and ours lack: biases in the
             attention, and a dropout inside the feed-forward network.
     """
-    sizes = 256, 512, 8, 3, 0.1
+    sizes, max_len = TUTORIAL["sizes"], TUTORIAL["max_len"]
+    width, dropout = sizes[0], sizes[-1]
     net = EncoderDecoder(
         TransformerEncoder(len(vocabs[0]), *sizes),
         TransformerDecoder(len(vocabs[1]), *sizes),
     )
     if positions == "learned":
         for side in (net.encoder, net.decoder):
-            side.embedding.positions = LearnedPositionalEncoding(256, 0.1, max_len=100)
+            side.embedding.positions = LearnedPositionalEncoding(width, dropout, max_len)
     for module in [*net.modules()] if is_exact else []:
         if isinstance(module, MultiHeadAttention):
             for name in ("W_q", "W_k", "W_v", "W_o"):
-                setattr(module, name, nn.Linear(256, 256))
+                setattr(module, name, nn.Linear(width, width))
         if isinstance(module, PositionWiseFFN):
-            module.dense2 = nn.Sequential(nn.Dropout(0.1), module.dense2)
+            module.dense2 = nn.Sequential(nn.Dropout(dropout), module.dense2)
     for parameter in net.parameters():  # the tables too
         if parameter.dim() > 1:
             nn.init.xavier_uniform_(parameter)
@@ -121,19 +142,19 @@ def make_source(vocabs, positions, is_exact=False):
 
 
 def run_source(seed, splits, positions, is_exact=False):
-    """Ten epochs at a constant rate; the weights of the best on the validation pairs."""
+    """As TUTORIAL says, at a constant rate; the weights of the best on the validation pairs."""
     torch.manual_seed(seed)
     start, device = time.perf_counter(), try_gpu()
-    vocabs, loaders = vocabs_and_batches(splits, NUM_STEPS, 128)
+    vocabs, loaders = vocabs_and_batches(splits, NUM_STEPS, TUTORIAL["batch_size"])
     net = make_source(vocabs, positions, is_exact).to(device)
-    optimizer = torch.optim.Adam(net.parameters(), lr=5e-4, fused=True)
+    optimizer = torch.optim.Adam(net.parameters(), TUTORIAL["lr"], fused=True)
     constant = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=1.0)
 
     def loss(net, batch):
         return seq2seq_loss(net, batch, vocabs[1].bos)
 
     curve, best = [], None
-    for epoch in range(1, 11):
+    for epoch in range(1, TUTORIAL["num_epochs"] + 1):
         nats, per_sec = train_epoch(
             net.train(), loaders["train"], loss, optimizer, constant, device
         )
@@ -169,15 +190,17 @@ def run_source(seed, splits, positions, is_exact=False):
 def run_small(seed, splits, positions):
     """The net that chapter 12 trains, on the captions of the book."""
     torch.manual_seed(seed)
-    sizes, num_steps, device = (64, 128, 4, 2, 0.1), 26, try_gpu()
-    vocabs, loaders = vocabs_and_batches(splits, num_steps, 64)
+    sizes, num_steps, device = CHAPTER["sizes"], CHAPTER["num_steps"], try_gpu()
+    vocabs, loaders = vocabs_and_batches(splits, num_steps, CHAPTER["batch_size"])
     net = EncoderDecoder(
         TransformerEncoder(len(vocabs[0]), *sizes),
         TransformerDecoder(len(vocabs[1]), *sizes),
     )
     if positions != "sinusoidal":
         for side in (net.encoder, net.decoder):
-            side.embedding.positions = LearnedPositionalEncoding(64, 0.1, max_len=100)
+            side.embedding.positions = LearnedPositionalEncoding(
+                sizes[0], sizes[-1], CHAPTER["max_len"]
+            )
     xavier_init(net)
     if positions == "learned, Xavier":
         for side in (net.encoder, net.decoder):
@@ -187,8 +210,8 @@ def run_small(seed, splits, positions):
         return seq2seq_loss(net, batch, vocabs[1].bos)
 
     history = train(
-        net, loaders["train"], loss, 0.002, 16, device, warmup_steps=200,
-        val_batches=loaders["val"],
+        net, loaders["train"], loss, CHAPTER["lr"], CHAPTER["num_epochs"], device,
+        warmup_steps=CHAPTER["warmup_steps"], val_batches=loaders["val"],
     )  # fmt: skip
     sources, references = map(list, zip(*splits["test"], strict=True))
     translations = translate_all(net, sources, *vocabs, num_steps, device)

@@ -33,6 +33,15 @@ from d2lmini.data.registry import columns_of, find_paths, splits_of
 RESULTS = Path(__file__).parents[1] / "results"
 SEEDS = range(5)
 BATCH_SIZE, NUM_STEPS, LR = 64, 10, 0.005
+SIZES, DROPOUT = (32, 64, 4), 0.1  # width, feed-forward width, heads
+# What every run of an experiment has in common; it stands in the ledger beside the settings.
+RECIPE = {
+    "batch_size": BATCH_SIZE,
+    "num_steps": NUM_STEPS,
+    "lr": LR,
+    "sizes": [*SIZES],
+    "dropout": DROPOUT,
+}
 S1_SENTENCES = {
     "go .": "va !",
     "i lost .": "j'ai perdu .",
@@ -42,8 +51,8 @@ S1_SENTENCES = {
 
 
 def make_net(src_vocab, tgt_vocab, num_layers=2):
-    """The translator of chapter 8: width 32, 4 heads, feed-forward width 64, dropout 0.1."""
-    sizes = 32, 64, 4, num_layers, 0.1
+    """The translator of chapter 8."""
+    sizes = *SIZES, num_layers, DROPOUT
     encoder = TransformerEncoder(len(src_vocab), *sizes)
     decoder = TransformerDecoder(len(tgt_vocab), *sizes)
     return EncoderDecoder(encoder, decoder)
@@ -117,18 +126,22 @@ def mean_sd(values):
     return f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}"
 
 
-def record(name, settings, run, seeds=SEEDS):
+def record(name, settings, run, seeds=SEEDS, recipe=None):
     """Write one entry of the ledger: run(seed, **setting) for each setting and seed.
 
     The file is written after each run, and lies in results/unfinished until the last. One that
-    is there and was made by the same settings is gone on with.
+    is there and was made by the same settings and recipe is gone on with.
+
+    Args:
+        recipe: what run does in every setting: a dict of its numbers.
     """
     path, part = RESULTS / f"{name}.json", RESULTS / "unfinished" / f"{name}.json"
     part.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not part.exists():
         path.replace(part)
     done = json.loads(part.read_text(encoding="utf-8")) if part.exists() else {}
-    runs = done["runs"] if done.get("setting") == settings else []
+    is_same = (done.get("setting"), done.get("recipe")) == (settings, recipe or {})
+    runs = done["runs"] if is_same else []
     have = [(r["setting"], r["seed"]) for r in runs]
     # Of the code that is loaded, whatever happens to it during the runs.
     now, data = commit(), data_hashes(settings)
@@ -151,6 +164,7 @@ def record(name, settings, run, seeds=SEEDS):
                 "device": str(try_gpu()),
                 "threads": torch.get_num_threads(),
                 "data": data,
+                "recipe": recipe or {},
                 "setting": settings,
                 "runs": runs,
             }

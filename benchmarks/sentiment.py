@@ -1,5 +1,6 @@
 """Runs of chapter 10: the book's own reviews, and SST-2 with the models that it is told of."""
 
+import math
 import zlib
 
 import torch
@@ -45,6 +46,40 @@ SLIPS = [  # of the source, one at a time
     "output matrix never trained",
     "dropout while testing",
 ]
+CHAPTER = {  # as in chapter 10
+    "num_hiddens": 32,
+    "dropout": 0.1,
+    "std": 1.0,
+    "batch_size": 64,
+    "training": {"lr": 0.005, "num_epochs": 40, "warmup_steps": 200},
+}
+LARGER = {
+    "num_hiddens": 64,
+    "dropout": 0.5,
+    "std": 0.1,
+    "batch_size": 64,
+    "training": {"lr": 0.002, "num_epochs": 20, "warmup_steps": 200, "keep_best": True},
+}
+LETTERS = {
+    "sizes": [64, 128, 4, 0.3],
+    "batch_size": 64,
+    "lr": 1e-3,
+    "weight_decay": 0.2,
+    "warmup_steps": 200,
+    "num_epochs": 12,
+}
+TUTORIAL = {  # as the source has it
+    "num_hiddens": 256,
+    "heads": [2, 4],
+    "dropout": 0.5,
+    "uniform": 0.1,
+    "batch_size": 256,
+    "num_epochs": 30,
+}
+RECIPES = {
+    "reviews-mini": CHAPTER,
+    "sst2": {"rivals": LARGER, "letters": LETTERS, "source": TUTORIAL},
+}
 EXPERIMENTS = {
     "reviews-mini": [{"name": "reviews-mini", "model": model} for model in RIVALS],
     "sst2": [
@@ -164,21 +199,26 @@ class Source(nn.Module):
     def __init__(self, vocab_size, pooling, positions, slips):
         super().__init__()
         self.pooling, self.slips = pooling, slips
-        self.embedding = nn.Embedding(vocab_size, 256)
-        nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
-        self.positions = PositionalEncoding(256, 0.5) if positions else None
-        self.dropout = nn.Dropout(0.5)
-        self.project = nn.Linear(256, 3 * 8)  # two heads of 4: queries, keys, values
-        self.W_o = nn.Linear(8, 256)
-        self.output = nn.Linear(256, 1)
+        width, dropout, limit = (
+            TUTORIAL[key] for key in ("num_hiddens", "dropout", "uniform")
+        )
+        self.heads, self.head_size = TUTORIAL["heads"]
+        inner = self.heads * self.head_size
+        self.embedding = nn.Embedding(vocab_size, width)
+        nn.init.uniform_(self.embedding.weight, -limit, limit)
+        self.positions = PositionalEncoding(width, dropout) if positions else None
+        self.dropout = nn.Dropout(dropout)
+        self.project = nn.Linear(width, 3 * inner)  # queries, keys, values
+        self.W_o = nn.Linear(inner, width)
+        self.output = nn.Linear(width, 1)
 
     def forward(self, tokens, valid_lens):
         real = padding_mask(valid_lens, tokens.shape[1])[:, 0, 0]  # (batch, steps)
         X = self.embedding(tokens)
         X = self.dropout(X if self.positions is None else self.positions(X))
-        heads = self.project(X).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4)
-        Q, K, V = heads  # (batch, 2, steps, 4)
-        scores = Q @ K.mT / 2
+        heads = self.project(X).unflatten(-1, (3, self.heads, self.head_size))
+        Q, K, V = heads.permute(2, 0, 3, 1, 4)  # (batch, heads, steps, head_size)
+        scores = Q @ K.mT / math.sqrt(self.head_size)
         if "mask on the queries" in self.slips:
             weights = scores.masked_fill(~real[:, None, :, None], -1e9).softmax(dim=-1)
         else:
@@ -215,8 +255,9 @@ def sorted_batch(batch):
 
 
 def in_order(texts, vocab, slips):
-    """Batches of 256 in the order of the file."""
-    rows = zip(*(array.split(256) for array in arrays_of(texts, vocab)), strict=True)
+    """Batches in the order of the file."""
+    size = TUTORIAL["batch_size"]
+    rows = zip(*(array.split(size) for array in arrays_of(texts, vocab)), strict=True)
     found = [tuple(cut_texts(batch)) for batch in rows]
     return (
         [sorted_batch(b) for b in found] if "mask of the unsorted batch" in slips else found
@@ -224,7 +265,7 @@ def in_order(texts, vocab, slips):
 
 
 def run_source(texts, pooling="softmax", positions=False, slips=()):
-    """30 epochs with Adam's own rate; the weights of the best epoch on the validation texts."""
+    """As TUTORIAL says, with Adam's own rate; the weights of the best epoch by validation."""
     vocab = Vocab([normalise(text) for text, _ in texts["train"]])
     net, device = Source(len(vocab), pooling, positions, slips), try_gpu()
     data = {split: in_order(texts[split], vocab, slips) for split in SPLITS}
@@ -237,7 +278,7 @@ def run_source(texts, pooling="softmax", positions=False, slips=()):
 
     curve, best = [], (0.0, None)
     optimizer = torch.optim.Adam(net.to(device).parameters(), fused=True)
-    for _ in range(30):
+    for _ in range(TUTORIAL["num_epochs"]):
         net.train()
         for batch in data["train"]:
             loss, _ = classification_loss(net, [array.to(device) for array in batch])
@@ -284,15 +325,19 @@ def run_letters(texts, seeds):
     seen = {*vocab.reserved, *" ".join(sentences["train"]).split()}
     is_known = torch.tensor([word in seen for word in vocab.idx_to_token])
     arrays = {split: arrays_of(texts[split], vocab) for split in SPLITS}
-    data = buckets(arrays["train"], arrays["train"][1], 64, cut_texts)
-    num_epochs, device, votes = 12, try_gpu(), dict.fromkeys(("val", "test"), 0)
+    data = buckets(arrays["train"], arrays["train"][1], LETTERS["batch_size"], cut_texts)
+    num_epochs, device = LETTERS["num_epochs"], try_gpu()
+    votes = dict.fromkeys(("val", "test"), 0)
     for seed in seeds:
         torch.manual_seed(seed)
-        net = LetterReader(vocab.idx_to_token, is_known, 64, 128, 4, 0.3).to(device)
+        net = LetterReader(vocab.idx_to_token, is_known, *LETTERS["sizes"]).to(device)
         optimizer = torch.optim.AdamW(
-            net.parameters(), lr=1e-3, weight_decay=0.2, fused=True
+            net.parameters(),
+            LETTERS["lr"],
+            weight_decay=LETTERS["weight_decay"],
+            fused=True,
         )
-        schedule = up_and_down(optimizer, 200, num_epochs * len(data))
+        schedule = up_and_down(optimizer, LETTERS["warmup_steps"], num_epochs * len(data))
         for _ in range(num_epochs):
             train_epoch(net.train(), data, classification_loss, optimizer, schedule, device)
         with torch.no_grad():
@@ -307,11 +352,10 @@ def run_letters(texts, seeds):
     }
 
 
-def make(model, texts):
-    """A classifier, its vocabulary, and what it is trained with."""
-    is_own = len(texts["train"]) < 5000  # the settings of chapter 10
+def make(model, texts, recipe):
+    """A classifier and its vocabulary."""
     vocab = Vocab([normalise(text) for text, _ in texts["train"]], min_freq=2)
-    width, dropout, std = (32, 0.1, 1.0) if is_own else (64, 0.5, 0.1)
+    width, dropout, std = (recipe[key] for key in ("num_hiddens", "dropout", "std"))
     encoders = {
         "bag of words": lambda: WordsAlone(len(vocab), width, std),
         "GRU": lambda: OneAfterTheOther(len(vocab), width, std),
@@ -319,11 +363,7 @@ def make(model, texts):
             len(vocab), width, 2 * width, 4, 2, dropout
         ),
     }
-    settings = {"lr": 0.005, "num_epochs": 40, "warmup_steps": 200}
-    if not is_own:
-        settings |= {"lr": 0.002, "num_epochs": 20, "keep_best": True}
-    net = Classifier(encoders[model](), width, 2, dropout)
-    return net, vocab, settings
+    return Classifier(encoders[model](), width, 2, dropout), vocab
 
 
 def run(seed, name, model, **source):
@@ -338,18 +378,17 @@ def run(seed, name, model, **source):
         return run_letters(texts, [seed])
     if model == "five of them":
         return run_letters(texts, range(5 * seed, 5 * seed + 5))
-    net, vocab, settings = make(model, texts)
+    recipe = CHAPTER if name == "reviews-mini" else LARGER
+    net, vocab = make(model, texts, recipe)
     device = try_gpu()
     if name == "reviews-mini":  # as in the chapter
-        batches = label_batches(texts["train"], vocab, 64, NUM_STEPS)
+        batches = label_batches(texts["train"], vocab, recipe["batch_size"], NUM_STEPS)
     else:
         arrays = arrays_of(texts["train"], vocab)
-        batches = buckets(arrays, arrays[1], 64, cut_texts)
+        batches = buckets(arrays, arrays[1], recipe["batch_size"], cut_texts)
     val = label_batches(texts["val"], vocab, 256, NUM_STEPS)
-    loss = classification_loss
-    history = train(
-        net, batches, loss, device=device, val_batches=val, unit="texts", **settings
-    )
+    settings = recipe["training"] | {"val_batches": val, "unit": "texts"}
+    history = train(net, batches, classification_loss, device=device, **settings)
     *test, labels = arrays_of(texts["test"], vocab)
     with torch.no_grad():
         logits = net.eval()(*(array.to(device) for array in test))

@@ -24,9 +24,20 @@ from d2lmini.modern import LanguageModel, next_token_loss
 from d2lmini.training import evaluate, train_epoch
 from d2lmini.transformer import TokenEmbedding
 
-MAX_LEN, BATCH_SIZE, LR, WARMUP_STEPS, NUM_EPOCHS = 60, 32, 0.003, 100, 10
-NUM_WRITTEN = 300  # stories
-TEMPERATURES = 0.5, 1.0, 1.5
+RECIPE = {
+    "sizes": [64, 128, 4],  # width, width of the network, heads
+    "num_kv_heads": 2,
+    "num_layers": 2,
+    "max_len": 60,
+    "batch_size": 32,
+    "lr": 0.003,
+    "warmup_steps": 100,
+    "num_epochs": 10,
+    "stories": 300,  # that are written
+    "temperatures": [0.5, 1.0, 1.5],
+}
+RECIPES = {"stories": RECIPE}
+MAX_LEN, NUM_WRITTEN = RECIPE["max_len"], RECIPE["stories"]
 EXPERIMENTS = {
     "stories": [
         {"name": "stories-mini", "model": model}
@@ -96,11 +107,12 @@ def write(net, vocab, num_stories, choose):
 
 def fit(net, loaders, loss, device):
     """Train, the rate falling to 0; the loss on val by epoch."""
-    optimizer = torch.optim.Adam(net.parameters(), lr=LR, fused=True)
-    steps = NUM_EPOCHS * len(loaders["train"])
-    schedule = up_and_down(optimizer, WARMUP_STEPS, steps)
+    optimizer = torch.optim.Adam(net.parameters(), lr=RECIPE["lr"], fused=True)
+    num_epochs = RECIPE["num_epochs"]
+    steps = num_epochs * len(loaders["train"])
+    schedule = up_and_down(optimizer, RECIPE["warmup_steps"], steps)
     val_losses = []
-    for _ in range(NUM_EPOCHS):
+    for _ in range(num_epochs):
         train_epoch(net.train(), loaders["train"], loss, optimizer, schedule, device)
         val_losses.append(round(evaluate(net, loaders["val"], loss, device), 4))
     return val_losses
@@ -116,7 +128,7 @@ def run(seed, name, model):
     vocab = Vocab(texts["train"])
     arrays = {split: encode(texts[split], vocab, MAX_LEN) for split in texts}
     loaders = {
-        split: buckets(data, data[1], BATCH_SIZE, cut_padding)
+        split: buckets(data, data[1], RECIPE["batch_size"], cut_padding)
         for split, data in arrays.items()
     }
 
@@ -124,14 +136,15 @@ def run(seed, name, model):
         return next_token_loss(net, batch, vocab.bos)
 
     torch.manual_seed(seed)
-    sizes, found = (len(vocab), 64, 128, 4), {}
+    sizes, found = (len(vocab), *RECIPE["sizes"]), {}
+    num_kv_heads, num_layers = RECIPE["num_kv_heads"], RECIPE["num_layers"]
     if model == "the word before":
         net = WordBefore(*arrays["train"], vocab.bos, len(vocab)).to(device)
     else:
         net = (
-            LanguageModel(*sizes, 2, 2, MAX_LEN)
+            LanguageModel(*sizes, num_kv_heads, num_layers, MAX_LEN)
             if model == "blocks of today"
-            else OfTheEncoder(*sizes, 2)
+            else OfTheEncoder(*sizes, num_layers)
         )
         found["val_losses"] = fit(net.to(device), loaders, loss, device)
         found["parameters"] = sum(p.numel() for p in net.parameters())
@@ -140,7 +153,7 @@ def run(seed, name, model):
     tokens, lens = (array.to(device) for array in arrays["test"])
     found["answers"] = answers_right(net.eval(), tokens, lens, vocab)
     generator = torch.Generator(device).manual_seed(seed)
-    for temperature in TEMPERATURES:
+    for temperature in RECIPE["temperatures"]:
         choose = at_random(temperature, generator=generator)
         stories = write(net, vocab, NUM_WRITTEN, choose)
         right = sum(mistake_in(story) is None for story in stories)

@@ -36,6 +36,26 @@ NOISE = {  # on observed positions in training: share of paths, standard deviati
     "noise on half": (0.5, 0.03),
 }
 
+SQUARE = {  # as in chapter 11
+    "paths": [3000, 1000],  # to train on, to test with
+    "sizes": [32, 64, 4, 2, 0.0],
+    "batch_size": 64,
+    "warmup_steps": 200,
+    "forecaster": {"lr": 0.005, "num_epochs": 30},
+    "walker": {"lr": 0.003, "num_epochs": 15},
+}
+SCENE = {
+    "sizes": [64, 128, 4, 2, 0.1],
+    "scale": [0.7, 1.3],  # of a path in training
+    "batch_size": 256,
+    "lr": 1e-3,
+    "warmup_steps": 200,
+    "num_batches": 2000,
+    "noise": NOISE,
+    "neighbours": NUM_NEIGHBOURS,
+}
+RECIPES = {"square": SQUARE, "eth-ucy": SCENE, "eth-ucy-choice": SCENE}
+
 EXPERIMENTS = {
     "square": [
         {"name": "square", "model": model}
@@ -181,7 +201,8 @@ def sinusoids(num_steps, num_hiddens, base):
 
 def make_walker(model):
     """The net of chapter 11, with one detail changed; its loss, and how it is rolled out."""
-    sizes = 32, 64, 4, 2, 0.0
+    sizes = SQUARE["sizes"]
+    width, dropout = sizes[0], sizes[-1]
     if model.startswith("positions"):
         decoder = PlaceDecoder(*sizes, added="added" in model)
         loss = own_places_loss if "own" in model else place_loss
@@ -190,38 +211,46 @@ def make_walker(model):
     parts = net.encoder, net.decoder
     if "base" in model:
         for part in parts:
-            part.embedding.positions.P.copy_(sinusoids(1000, 32, 1000))
+            part.embedding.positions.P.copy_(sinusoids(1000, width, 1000))
     if "bias" in model:
-        net.decoder.output = nn.Linear(32, 2)
+        net.decoder.output = nn.Linear(width, 2)
         nn.init.zeros_(net.decoder.output.weight)
     if "ReLU" in model:
         for part in parts:
-            part.embedding = PlainEmbedding(part.embedding.dense.in_features, 32, 0.0)
+            part.embedding = PlainEmbedding(
+                part.embedding.dense.in_features, width, dropout
+            )
     loss = noisy_loss if "noise" in model else walking_loss
     return net, own_steps_loss if "own" in model else loss, roll_out
 
 
 def run_square(seed, model):
-    """Train on 3,000 paths of chapter 11, test on 1,000 others."""
-    paths, test = simulate_paths(3000, seed=0)[0], simulate_paths(1000, seed=2)[0]
+    """Train on paths of chapter 11, test on others."""
+    counts, sizes = SQUARE["paths"], SQUARE["sizes"]
+    paths, test = (
+        simulate_paths(n, seed)[0] for n, seed in zip(counts, (0, 2), strict=True)
+    )
     past, future = test[:, :15], test[:, 15:]
     torch.manual_seed(seed)
-    train_iter = batches([paths[:, :15], paths[:, 15:]], 64)
-    fit = functools.partial(train, batches=train_iter, device=try_gpu(), warmup_steps=200)
+    train_iter = batches([paths[:, :15], paths[:, 15:]], SQUARE["batch_size"])
+    warmup_steps = SQUARE["warmup_steps"]
+    fit = functools.partial(
+        train, batches=train_iter, device=try_gpu(), warmup_steps=warmup_steps
+    )
     found = {}
     if model == "constant velocity":
         predicted = constant_velocity(past, 25)
     elif model.startswith("forecaster"):
-        net = Forecaster(PathEncoder(32, 64, 4, 2, 0.0), 32, 25)
+        net = Forecaster(PathEncoder(*sizes), sizes[0], 25)
         losses = {"alone": gaussian_alone, "distance": squared_loss}
         loss = losses.get(model.split()[-1], forecasting_loss)
-        fit(net, loss=loss, lr=0.005, num_epochs=30)
+        fit(net, loss=loss, **SQUARE["forecaster"])
         with torch.no_grad():
             predicted, log_sigmas = (X.cpu() for X in net.eval()(past.to(try_gpu())))
         found["nats"] = gaussian_loss(predicted, log_sigmas, future).item()
     else:
         net, loss, roll = make_walker(model)
-        history = fit(net, loss=loss, lr=0.003, num_epochs=15)
+        history = fit(net, loss=loss, **SQUARE["walker"])
         predicted = roll(net, past.to(try_gpu()), 25).cpu()
         found["one_step"] = history.loss.iloc[-1]
     ade, fde = displacement_errors(predicted, future)
@@ -308,7 +337,7 @@ def augmented(batch, noise):
     """Scaled and mirrored at random, noise on what is observed; then turned."""
     positions, neighbours, counts = batch
     rows = len(positions), 1, 1
-    factor = torch.empty(rows).uniform_(0.7, 1.3)
+    factor = torch.empty(rows).uniform_(*SCENE["scale"])
     mirror = torch.where(torch.rand(rows) < 0.5, 1.0, torch.tensor([1.0, -1.0]))
     share, std = NOISE[noise]
     shaken = torch.randn(len(positions), OBSERVED, 2) * std * (torch.rand(rows) < share)
@@ -336,15 +365,15 @@ def train_forecaster(names, noise, others):
     # Drawn by the square root of a scene's size: else four windows of five are of univ.
     sizes = [len(scene(name)[0]) for name in names]
     weights = torch.cat([torch.full((size,), size**-0.5) for size in sizes])
-    sizes = 64, 128, 4, 2, 0.1
+    sizes = SCENE["sizes"]
     if others:
-        net = CrowdForecaster(CrowdEncoder(*sizes), 64, PREDICTED)
+        net = CrowdForecaster(CrowdEncoder(*sizes), sizes[0], PREDICTED)
     else:
-        net = Forecaster(PathEncoder(*sizes), 64, PREDICTED)
+        net = Forecaster(PathEncoder(*sizes), sizes[0], PREDICTED)
     net.to(try_gpu())
-    num_steps, batch_size = 2000, 256
-    optimizer = torch.optim.Adam(net.parameters(), lr=1e-3, fused=True)
-    schedule = up_and_down(optimizer, 200, num_steps)
+    num_steps, batch_size = SCENE["num_batches"], SCENE["batch_size"]
+    optimizer = torch.optim.Adam(net.parameters(), SCENE["lr"], fused=True)
+    schedule = up_and_down(optimizer, SCENE["warmup_steps"], num_steps)
     for rows in torch.multinomial(weights, num_steps * batch_size, True).split(batch_size):
         paths, *crowd = augmented([array[rows] for array in data], noise)
         arrays = paths[:, :OBSERVED], paths[:, OBSERVED:], *crowd[: 2 * others]

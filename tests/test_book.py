@@ -14,7 +14,7 @@ from notebooks import canonical  # of tools/
 from portable import EXERCISE, PYTHON, SOLUTION
 
 from benchmarks.common import SEEDS
-from benchmarks.record import EXPERIMENTS, ONCE, SEEDS_OF
+from benchmarks.record import EXPERIMENTS, ONCE, RECIPES, SEEDS_OF
 from d2lmini.chapters import CHAPTERS as CHAPTER_TABLE
 from d2lmini.chapters import EXERCISE_PAGES
 from d2lmini.checking.answers import picture
@@ -203,6 +203,7 @@ def test_the_ledger_says_how_it_was_made():
         entry = json.loads(path.read_text(encoding="utf-8"))
         assert entry["name"] == path.stem
         assert entry["setting"] == EXPERIMENTS[path.stem]
+        assert entry["recipe"] == RECIPES.get(path.stem, {})
         assert {"date", "torch", "python", "device", "setting", "runs"} <= set(entry)
         by_setting = {}
         for run in entry["runs"]:
