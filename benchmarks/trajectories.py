@@ -31,9 +31,9 @@ SCENES = "eth", "hotel", "univ", "zara1", "zara2"
 OBSERVED, PREDICTED = 8, 12  # of ETH/UCY; of the square 15 and 25
 NUM_NEIGHBOURS = 8
 NOISE = {  # on observed positions in training: share of paths, standard deviation in metres
-    "no noise": (0.0, 0.0),
-    "noise": (1.0, 0.02),
-    "noise on half": (0.5, 0.03),
+    "no noise": [0.0, 0.0],
+    "noise": [1.0, 0.02],
+    "noise on half": [0.5, 0.03],
 }
 
 SQUARE = {  # as in chapter 11

@@ -214,10 +214,21 @@ def test_the_ledger_says_how_it_was_made():
         assert all(seeds == wanted for seeds in by_setting.values())
 
 
+# Given, computed by hand, or printed by somebody else: by chapter, the numbers that prose may hold.
+GIVEN = {
+    8: {"11.7", "0.03", "0.3", "2.3", "3.1", "3.32"},
+    10: {"3.3"},
+    11: {"0.4", "0.8", "1.2", "2.5", "3.54"},
+    12: {"BLEU of 36"},
+    13: {"0.3"},
+}
+
+
 def test_no_recorded_number_is_typed_into_prose():
-    """Chapters from 10 on read what was measured from the ledger, in a cell."""
-    for path in CHAPTERS[9:]:
+    """Chapters that quote the ledger read it in a cell."""
+    for number, path in enumerate(CHAPTERS[7:], start=8):
         for cell in cells(path, "markdown"):
             prose = re.sub(r"\$[^$]*\$|`[^`]*`|```.*?```", "", cell.source, flags=re.S)
             prose = re.sub(r"[Ee]xercises? \d+\.\d+|\[\d+\.\d+\]", "", prose)
-            assert not re.findall(r"\b0\.\d{2,}|\b\d\d\.\d|\d (?:%|per cent)", prose)
+            found = re.findall(r"\b\d+\.\d+|\d ?(?:%|per cent)|BLEU of \d+", prose)
+            assert set(found) <= GIVEN.get(number, set()), path.name
