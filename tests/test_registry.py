@@ -65,6 +65,19 @@ def test_download_once(served, tmp_path):
     assert registry.find_paths("set") == (path,)
 
 
+def test_the_licence_is_said_before_the_download(served, monkeypatch, capsys):
+    asked = []
+
+    def refuse(url, *args, **kwargs):
+        asked.append(capsys.readouterr().out)
+        raise OSError("refused")
+
+    monkeypatch.setattr(registry, "download", refuse)
+    with pytest.raises(OSError, match="refused"):
+        registry.find_paths("set")
+    assert "set/pairs.txt" in asked[0] and "public domain" in asked[0]
+
+
 @pytest.mark.parametrize(
     "spoiled", ["cut short", "cut short unannounced", "wrong", "no server"]
 )
