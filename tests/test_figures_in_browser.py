@@ -214,6 +214,22 @@ def test_the_explanation_is_about_what_is_shown(show):
     assert after != before and cell.inner_text() in after
 
 
+def test_a_plain_dot_product_has_nothing_to_divide_by(show):
+    """As chapter 1 shows it: the figure of chapter 4 without what that chapter is about."""
+    page = show([figures.explore_attention(d_k=None)])
+    figure = page.locator(".d2lmini-figure")
+    assert figure.locator("input, select").count() == 1  # which similarity
+    cell = figure.locator("td[role=gridcell]").first
+    cell.hover()
+    said = figure.locator(".explanation").inner_text()
+    a, x, b, y, total = map(
+        float, re.search(r"(\S+) · (\S+) \+ (\S+) · (\S+) = (\S+)", said).groups()
+    )
+    assert total == pytest.approx(a * x + b * y, abs=0.02)
+    assert "√" not in figure.inner_text()
+    assert page.problems == []
+
+
 def words_of(column):
     return column.get_by_role("button").all_inner_texts()
 

@@ -10,7 +10,8 @@ const length = (v) => Math.sqrt(dot(v, v));
 // Similarity, and in words how it came about. A dot product of d_k random features is typically
 // sqrt(d_k) large; the plane has two, so its products are taken sqrt(d_k / 2) times.
 const SIMILARITIES = {
-  dot: (q, k, { d_k: d, scaled }) => {
+  dot: (q, k, { d_k: d, scaled, plain }) => {
+    if (plain) return [dot(q, k), product(q, k)];
     const factor = Math.sqrt(d / 2) / (scaled ? Math.sqrt(d) : 1);
     const value = dot(q, k) * factor;
     const over = scaled ? ` / √${d}` : "";
@@ -31,7 +32,7 @@ const product = (q, k) => `${show(q[0])} · ${show(k[0])} + ${show(q[1])} · ${s
 const entropy = (weights) => -weights.reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0);
 
 function render({ model, el }) {
-  const { words, keys } = model.get("data");
+  const { words, keys, plain } = model.get("data");
   const state = controlState(model, update);
   const first = state.get();
   const kind = choice("Similarity", { dot: "dot product", cosine: "cosine", additive: "additive" },
@@ -49,13 +50,13 @@ function render({ model, el }) {
     role: "application", class: "plane" });
   const frame = figure(model, el, {
     title: "Attention by hand",
-    controls: [kind, scaled, size].map((c) => c.element),
+    controls: (plain ? [kind] : [kind, scaled, size]).map((c) => c.element),
     parts: [
       make("div", { className: "lines" },
         make("p", { className: "caption" }, "Drag the query, or move it with the arrow keys."),
         plane),
       make("div", { className: "stack" }, scores.element, weights.element, output.element),
-      spread.element,
+      ...(plain ? [] : [spread.element]),
     ],
     help: "A key's area is its weight. The values are the keys; the square is the output.",
   });
@@ -69,7 +70,7 @@ function render({ model, el }) {
 
   function update(now) {
     const { query: q, similarity, d_k: d } = now;
-    const compared = keys.map((k) => SIMILARITIES[similarity](q, k, now));
+    const compared = keys.map((k) => SIMILARITIES[similarity](q, k, { ...now, plain }));
     const raw = compared.map(([value]) => value);
     const p = softmax(raw);
     const mean = weightedSum(p, keys);

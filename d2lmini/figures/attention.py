@@ -16,9 +16,13 @@ def explore_attention(query=(1.0, 1.0), similarity="dot", scaled=True, d_k=2) ->
         query: (x, y), each between -3 and 3.
         similarity: "dot", "cosine" or "additive".
         scaled: whether the dot product is divided by the square root of d_k.
-        d_k: number of features that the dot product stands for, a power of two up to 1024.
-    Source: chapter 4.
+        d_k: number of features that the dot product stands for, a power of two up to 1024;
+            None: it is what it is, and there is nothing to divide by, as in chapter 1.
+    Source: chapters 1 and 4.
     """
+    is_plain = d_k is None
+    if is_plain:
+        scaled, d_k = False, 2
     state = {
         "query": list(query),
         "similarity": similarity,
@@ -41,4 +45,5 @@ def explore_attention(query=(1.0, 1.0), similarity="dot", scaled=True, d_k=2) ->
         f"Five keys in the plane and a query at {query}; the area of each key is its weight, "
         "larger the more it points in the direction of the query."
     )
-    return Figure("attention.js", state, picture, alt, {"words": words, "keys": keys})
+    data = {"words": words, "keys": keys, "plain": is_plain}
+    return Figure("attention.js", state, picture, alt, data)
