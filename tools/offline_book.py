@@ -95,8 +95,8 @@ def make_light(app, exception):
         picture = Image.open(path)
         if (
             picture.mode != "P"
-        ):  # 256 colours are enough for a diagram, and a third of the size
-            picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
+        ):  # 96 colours are enough for a diagram, and a quarter of the size
+            picture.convert("RGB").quantize(96, dither=Image.Dither.NONE).save(
                 path, optimize=True
             )
 
