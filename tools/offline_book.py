@@ -93,12 +93,10 @@ def make_light(app, exception):
         path.unlink()
     for path in (out / "_images").glob("*.png"):
         picture = Image.open(path)
-        if (
-            picture.mode != "P"
-        ):  # 96 colours are enough for a diagram, and a quarter of the size
-            picture.convert("RGB").quantize(96, dither=Image.Dither.NONE).save(
-                path, optimize=True
-            )
+        if picture.mode != "P":
+            # 96 colours are enough for a diagram, and a quarter of the size.
+            few = picture.convert("RGB").quantize(96, dither=Image.Dither.NONE)
+            few.save(path, optimize=True)
 
 
 def setup(app):
