@@ -17,6 +17,7 @@ from d2lmini.checking.trying import (
     drawn_like,
     largest,
     mode,
+    raised,
     rounding,
     same_draws,
 )
@@ -45,8 +46,7 @@ def finite_gradients(block: Callable, X: Tensor) -> Result:
         if tensors:
             gradients = torch.autograd.grad(output.sum(), tensors, allow_unused=True)
     except RuntimeError as error:
-        sentence = f"In {kind} it raised: {error}."
-        return Result(name, False, float("inf"), sentence)
+        return raised(name, f"In {kind}", error)
     if X.is_floating_point() and output.dtype != kind:
         sentence = f"The input is {kind}, but the output {output.dtype}."
         return Result(name, False, float("inf"), sentence)
