@@ -83,6 +83,17 @@ EXPERIMENTS = {
         SMALL,
         SMALL | {"label_smoothing": 0.1},
     ],
+    # What a wider and deeper net makes of it, and the other way round what a tiny one does.
+    "multi30k-wider": [
+        SMALL
+        | {"sizes": [192, 384, 4, 3, 0.2], "label_smoothing": 0.1, "lr": 0.002}
+        | {"num_epochs": 12}
+    ],
+    "multi30k-reversed": [
+        SMALL
+        | {"is_reversed": True, "num_merges": 10000, "sizes": [128, 256, 4, 4, 0.3]}
+        | {"label_smoothing": 0.1, "lr": 0.004, "num_epochs": 40, "beam_size": 5}
+    ],
     "multi30k-positions": [
         {"name": "multi30k", "model": "source", "positions": "sinusoidal"}
     ],

@@ -57,6 +57,8 @@ SEEDS_OF = dict.fromkeys(
         "multi30k",
         "multi30k-source",
         "multi30k-steps",
+        "multi30k-wider",
+        "multi30k-reversed",
         "multi30k-positions",
         "attention-cost",
     ],
