@@ -24,7 +24,9 @@ ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"
 NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
 CHAPTERS = [path for path in NOTEBOOKS if path.stem[0].isdigit()]
-DRAWING = re.compile(r"show_heatmaps\(|show_curves\(|show_flow\(|plt\.show\(\)")
+DRAWING = re.compile(
+    r"show_heatmaps\(|show_curves\(|show_flow\(|show_transformer\(|plt\.show\(\)"
+)
 
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)

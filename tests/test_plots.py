@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from d2lmini.plots import show_curves, show_flow, show_heatmaps
+from d2lmini.plots import show_curves, show_flow, show_heatmaps, show_transformer
 
 
 @pytest.fixture(autouse=True)
@@ -64,3 +64,11 @@ def test_flow():
     boxes = {"a": (0, 0, 1, 0.3, "from", "plain"), "b": (0, 1, 1, 0.3, "to", "norm")}
     (axis,) = drawn(show_flow, boxes, [([(0.5, 0.3), (0.5, 1)], "(2, 3)")], (2, 2))
     assert [text.get_text() for text in axis.texts] == ["from", "to", "(2, 3)"]
+
+
+def test_the_transformer_is_drawn_with_its_three_attentions():
+    (axis,) = drawn(show_transformer)
+    texts = [text.get_text() for text in axis.texts]
+    attentions = [text for text in texts if text.endswith("attention")]
+    assert attentions == ["self-attention", "causal self-attention", "cross-attention"]
+    assert texts.count("× N") == 2
