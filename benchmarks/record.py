@@ -11,6 +11,7 @@ from benchmarks import (
     attention,
     baselines,
     captions,
+    heads,
     sentiment,
     stories,
     trajectories,
@@ -41,7 +42,16 @@ EXPERIMENTS = {
 
 
 RUNS, RECIPES = dict.fromkeys(EXPERIMENTS, run), dict.fromkeys(EXPERIMENTS, RECIPE)
-MODULES = sentiment, trajectories, captions, translator, baselines, stories, attention
+MODULES = (
+    sentiment,
+    trajectories,
+    captions,
+    translator,
+    baselines,
+    stories,
+    attention,
+    heads,
+)
 for module in MODULES:
     RUNS |= dict.fromkeys(module.EXPERIMENTS, module.run)
     EXPERIMENTS |= module.EXPERIMENTS

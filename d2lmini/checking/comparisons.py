@@ -61,7 +61,7 @@ def matches(
         excess = excess or size > allowed
     if excess:
         return Result("matches", False, worst, f"Outputs differ by up to {worst:.2g}.")
-    return Result("matches", True, worst, f"Outputs are equal to {limit:.2g}.")
+    return Result("matches", True, worst, f"The outputs agree to within {limit:.2g}.")
 
 
 def incremental(
