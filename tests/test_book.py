@@ -192,6 +192,43 @@ def test_the_lecturer_s_page_names_what_there_is():
     assert set(row.split(", ")) <= set(found.values())
 
 
+# What is no running text: code, formulas, links, headings, tags, what is set in bold.
+NO_PROSE = re.compile(
+    r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|\[[^]]*\]\([^)]*\)|^#[^\n]*$|<[^>]*>"
+    r"|\*\*[^*]+\*\*",
+    re.S | re.M,
+)
+
+
+@every_notebook
+def test_a_chapter_that_is_named_is_a_link(path):
+    own = path.stem.partition("-")[0].lstrip("0")
+    for cell in cells(path, "markdown"):
+        prose = NO_PROSE.sub(" ", cell.source)
+        named = re.findall(r"(?<![\w-])[Cc]hapters? (\d+)\b(?!\.)", prose)
+        assert set(named) <= {own}, cell.source
+
+
+@every_chapter
+def test_the_first_use_of_a_term_leads_to_the_glossary(path):
+    """Of each that an earlier chapter has introduced; title and exercises do not count."""
+    glossary = (BOOK / "glossary.md").read_text(encoding="utf-8")
+    entries = re.findall(
+        r'^- <a id="([\w-]+)"></a>\*\*(.+?)\*\*.*\[Chapter (\d+)\]', glossary, re.M
+    )
+    assert len(entries) == glossary.count("<a id=") > 40
+    text = "\n\n".join(cell.source for cell in cells(path, "markdown")[1:])
+    text = text.partition("## Exercises")[0]
+    prose = NO_PROSE.sub(lambda match: " " * len(match[0]), text)
+    for anchor, term, chapter in entries:
+        if int(chapter) >= int(path.stem[:2]):
+            continue
+        flags = re.I if term.islower() else 0
+        plain = re.search(rf"(?<![\w-]){re.escape(term)}(?:s|es)?(?![\w-])", prose, flags)
+        if plain:
+            assert 0 <= text.find(f"(glossary.md#{anchor})") < plain.start(), term
+
+
 @every_notebook
 def test_nothing_is_skipped_or_left_open(path):
     text = path.read_text(encoding="utf-8")

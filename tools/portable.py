@@ -9,6 +9,8 @@ notebooks shows. In the build it becomes:
     > **Title**                                         an {admonition}
     [Ba et al. 2016](bibliography.md#ba2016layer)       {cite:t}, or {cite:p} within parentheses
     [exercise 2.1](#masks-1)                            {ref}
+    [padded](glossary.md#term-padding)                  {ref}
+    an entry of the list in glossary.md                 a paragraph with that label
     the list in bibliography.md                         {bibliography}
 
 Cells of a solution are run with the notebook's own in the build and in the tests; a reader's
@@ -39,6 +41,8 @@ BOX = re.compile(r"^> \*\*(?P<title>.+)\*\*\n>\n(?P<text>(?:>.*(?:\n|\Z))+)", re
 SOURCE = r"\[[^]]+\]\(bibliography\.md#([\w-]+)\)"
 SOURCES = re.compile(rf"\(({SOURCE}(?:, {SOURCE})*)\)")
 EXERCISE_LINK = re.compile(r"\[([^]]+)\]\(#([a-z]+-\d+)\)")
+TERM_LINK = re.compile(r"\[([^]]+)\]\(glossary\.md#(term-[\w-]+)\)")
+TERM = re.compile(r'^- <a id="(term-[\w-]+)"></a>(.*)$', re.M)
 LIST_OF_SOURCES = re.compile(r'^- <a id="\w+"></a>.*\Z', re.S | re.M)
 BIBLIOGRAPHY = "```{bibliography}\n:all:\n:style: plain\n```\n"
 
@@ -62,6 +66,7 @@ def expand_markdown(text):
     def in_parentheses(match):
         return "{cite:p}`" + ",".join(re.findall(SOURCE, match[1])) + "`"
 
+    text = TERM_LINK.sub(r"{ref}`\1 <\2>`", TERM.sub(r"(\1)=\n\2\n", text))
     text = CLOSED.sub(closed, BOX.sub(box, text))
     text = re.sub(SOURCE, r"{cite:t}`\1`", SOURCES.sub(in_parentheses, text))
     text = EXERCISE_LINK.sub(r"{ref}`\1 <\2>`", text)
