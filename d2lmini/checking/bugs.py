@@ -1,7 +1,8 @@
-"""The bug museum: mistakes of real implementations, in working order.
+"""The bug museum: mistakes that are easily made, in working order.
 
 None of them raises an error, and a net that contains one still trains. Each says what goes
-wrong, how one would notice, and which property of d2lmini.check exposes it.
+wrong, what you would notice, and how to repair it in a line; the decorator names the property
+of d2lmini.check that exposes it.
 """
 
 from collections.abc import Callable
@@ -47,6 +48,7 @@ def swapped_mask(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | N
 
     Goes wrong: only what should be hidden is attended to: the padding, or the future.
     Notice: training loss falls at once, predictions are worthless.
+    Repair: pass the mask as it is; ask of each mask what its True means.
     """
     hidden = None if mask is None else ~mask
     return scaled_dot_product_attention(queries, keys, values, hidden)
@@ -60,6 +62,7 @@ def padding_on_queries(
 
     Goes wrong: outputs of padded positions are zero, but real ones still attend to padding.
     Notice: a sentence's output depends on how far its batch was padded.
+    Repair: leave out the transpose: padding is hidden as a key.
     """
     rows = None if mask is None else mask.transpose(-2, -1)
     return scaled_dot_product_attention(queries, keys, values, rows)
@@ -73,6 +76,7 @@ class MaskedOnce(EncoderStack):
     second block attends to them.
     Notice: a sentence's output depends on how far its batch was padded, but only with two
     layers or more.
+    Repair: hand the mask to every block.
     """
 
     def forward(self, X, mask=None):
@@ -88,6 +92,7 @@ def minus_1e9(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     Goes wrong: in float32 a row that is masked throughout becomes uniform; in float16
     -1e9 is -inf, and that row NaN.
     Notice: NaN in half precision as soon as one row is masked throughout.
+    Repair: fill with -inf before the softmax, and rows without a key with zeros after it.
     """
     if mask is not None:
         scores = scores + (~mask).to(scores.dtype) * -1e9
@@ -98,9 +103,9 @@ def minus_1e9(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 def overwriting_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Masked softmax that writes -1e6 into its argument.
 
-    Goes wrong: whoever looks at the scores afterwards finds -1e6 in them; an all-masked row
-    becomes uniform.
+    Goes wrong: the scores, looked at afterwards, hold -1e6; an all-masked row becomes uniform.
     Notice: a plot of the raw scores shows the mask.
+    Repair: masked_fill, without the underscore, makes a new tensor.
     """
     if mask is not None:
         scores.masked_fill_(~mask, -1e6)
@@ -113,6 +118,7 @@ def softmax_over_queries(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 
     Goes wrong: the queries compete for each key, instead of the keys for each query.
     Notice: the weights of one query do not sum to 1.
+    Repair: dim=-1.
     """
     if mask is not None:
         scores = scores.masked_fill(~mask, -1e9)
@@ -125,6 +131,7 @@ def unscaled(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None 
 
     Goes wrong: with wide heads the softmax is nearly one-hot and passes hardly any gradient.
     Notice: weights of 0 and 1 at the first step; training starts slowly.
+    Repair: divide the queries by math.sqrt(queries.shape[-1]).
     """
     weights = masked_softmax(queries @ keys.transpose(-2, -1), mask)
     return weights @ values, weights
@@ -136,6 +143,7 @@ class PositionsOnBatch(nn.Module):
 
     Goes wrong: all positions of a sentence get the same vector, that of its place in the batch.
     Notice: the model is a bag of words; a sentence's output depends on its place in the batch.
+    Repair: X + self.P[: X.shape[1]].
     """
 
     def __init__(self, num_hiddens, max_len=1000):
@@ -152,6 +160,7 @@ class SplitThenProject(MultiHeadAttention):
 
     Goes wrong: a head cannot read the features of another slice.
     Notice: fewer parameters than expected; a gradient of 0 from a head to most inputs.
+    Repair: project first, self.split_heads(self.W_k(keys)), with matrices of full width.
     """
 
     def __init__(self, num_hiddens, num_heads, dropout, bias=False):
@@ -175,6 +184,7 @@ class FreshOutput(MultiHeadAttention):
 
     Goes wrong: W_o is a new random matrix each time; it is no parameter, so nobody trains it.
     Notice: two calls on the same input differ, in eval mode too.
+    Repair: make the layer once, in __init__, as self.W_o.
     """
 
     def __init__(self, num_hiddens, num_heads, dropout, bias=False):
@@ -196,6 +206,7 @@ class NormOverSteps(AddNorm):
     Goes wrong: a token changes its neighbours, the future the past included; the layer works
     for one length only.
     Notice: an error at the first sentence of another length.
+    Repair: nn.LayerNorm(num_hiddens).
     """
 
     def __init__(self, num_steps, num_hiddens, dropout):
@@ -209,6 +220,7 @@ class BatchNormed(AddNorm):
 
     Goes wrong: sentences and their padding change each other in training.
     Notice: the loss of a sentence depends on which others are in its batch.
+    Repair: nn.LayerNorm(num_hiddens), and no transpose.
     """
 
     def __init__(self, num_hiddens, dropout):
@@ -226,6 +238,7 @@ def not_shifted(tgt: Tensor, bos: int) -> Tensor:
 
     Goes wrong: the decoder reads the very token that it has to predict.
     Notice: a loss near zero, and translations that are worthless.
+    Repair: shift_right(tgt, bos).
     """
     return tgt
 
@@ -236,6 +249,7 @@ class CausalInTraining(DecoderBlock):
 
     Goes wrong: in eval mode, with more than one step at a time, the future leaks.
     Notice: the same sentences have another loss in eval mode than in training, dropout apart.
+    Repair: make the mask in every mode.
     """
 
     def forward(self, X, memory, memory_mask=None, cache=None):
@@ -251,6 +265,7 @@ def loss_over_padding(logits: Tensor, tgt: Tensor, valid_lens: Tensor) -> Tensor
 
     Goes wrong: the number depends on how far the batch was padded.
     Notice: a net that knows nothing has a loss below log(vocab_size).
+    Repair: divide the sum by valid_lens.sum().
     """
     losses = F.cross_entropy(logits.transpose(1, 2), tgt, reduction="none")
     real = torch.arange(tgt.shape[1], device=tgt.device) < valid_lens[:, None]
@@ -264,6 +279,7 @@ class PositionsFromZero(TransformerDecoder):
     Goes wrong: in use, one token at a time, each stands at position 0; in training, all at
     once, each stands where it belongs.
     Notice: a low loss, and translations that are much worse; the first token is right.
+    Repair: self.embedding(tokens, start), with the number of tokens in the cache as start.
     """
 
     def forward(self, tokens, memory, memory_mask=None, caches=None):
