@@ -89,7 +89,7 @@ class MultiHeadAttention(nn.Module):
 
     @property
     def attention_weights(self):
-        """Weights of the last pass, computed anew for whoever asks."""
+        """Weights of the last pass, recomputed when asked for."""
         Q, K, mask = self.last_pass
         return scaled_dot_product_attention(Q, K, K, mask)[1]
 

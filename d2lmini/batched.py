@@ -1,6 +1,6 @@
 """Generation for many sentences at once, of different lengths, with a cache.
 
-generation.py takes one sentence and is made to be read; this gives the same, sooner.
+generation.py takes one sentence and is written to be read; this gives the same, faster.
 """
 
 from collections.abc import Callable
@@ -140,14 +140,14 @@ def extend(
     choose: Callable = most_probable,
     eos: int | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Go on writing texts of equal length, by num_steps tokens each.
+    """Continue texts of equal length by num_steps tokens each.
 
     Args:
-        decode: from tokens that follow the caches, and the caches, to logits and new caches: a
-            modern.LanguageModel, for instance. At first all tokens, without caches (None).
+        decode: called with (tokens, caches); returns logits and new caches, as a
+            modern.LanguageModel does. First all tokens and None, then the last token of each.
         choose: see generate.
-        eos: a text in which it was written goes on with nothing else, at no cost; None: no text
-            ends. Stops early if all have ended.
+        eos: ends a text, which then repeats it at no cost; None: no text ends. Stops early if
+            all have ended.
     Shapes:
         tokens: (texts, steps)
     Returns:

@@ -14,7 +14,7 @@ def try_gpu() -> torch.device:
     Raises:
         ValueError: D2LMINI_DEVICE is not cpu, cuda or mps, or this machine has no such device.
     Warns:
-        mps computes something else than the CPU here; then it is the CPU.
+        mps disagrees with the CPU on this machine; the CPU is used instead.
     Source: chapter 8.
     """
     available = {

@@ -1,4 +1,4 @@
-"""From a trained net to a sequence: one token after the other."""
+"""From a trained network to a sequence, one token at a time."""
 
 from typing import NamedTuple
 

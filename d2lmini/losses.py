@@ -1,4 +1,4 @@
-"""What a net is trained on. A loss is called with (net, batch) and returns (mean, count).
+"""What a network is trained on. A loss is called with (net, batch) and returns (mean, count).
 
 The mean is what is differentiated; the count says over how many items it was taken, so that the
 means of batches of different size can be put together.

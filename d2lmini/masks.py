@@ -16,7 +16,7 @@ def padding_mask(valid_lens: torch.Tensor, num_steps: int) -> torch.Tensor:
     Returns:
         Boolean (batch, 1, 1, num_steps); it broadcasts over heads and queries.
     Raises:
-        TypeError: valid_lens does not hold integers, or num_steps is none.
+        TypeError: valid_lens does not hold integers, or num_steps is not an integer.
         ValueError: valid_lens is not one-dimensional or leaves [0, num_steps].
     Source: chapter 2.
     """

@@ -24,7 +24,7 @@ from d2lmini.masks import causal_mask
 
 
 class RMSNorm(nn.Module):
-    """Each token divided by the root of the mean of its squares; no mean is taken off.
+    """Each token divided by the root of the mean of its squares; no mean is subtracted.
 
     Args:
         num_hiddens: width of a token.
@@ -141,7 +141,7 @@ class SwiGLU(nn.Module):
 
 
 class ModernBlock(nn.Module):
-    """Attention, then the network, each after a norm and beside a shortcut (pre-norm).
+    """Attention, then the FFN, each after a norm and with a shortcut of its own (pre-norm).
 
     Args, Shapes, Returns: as GroupedQueryAttention; ffn_num_hiddens as SwiGLU.
     Source: Touvron et al. 2023; chapter 13.
@@ -161,14 +161,14 @@ class ModernBlock(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    """A text so far, and a score for each token that could follow.
+    """Scores each token that could follow a text.
 
-    The output layer is the embedding once more (tied weights).
+    The output layer reuses the embedding (tied weights).
 
     Args:
         vocab_size: number of tokens.
         num_layers: number of blocks; the others as ModernBlock.
-        max_len: longest text, in tokens; what is longer, training has never shown it.
+        max_len: longest text, in tokens; training never shows a longer one.
     Shapes:
         tokens: (batch, steps), integers: the whole text, or the steps that follow the caches
     Returns:

@@ -1,4 +1,4 @@
-"""One training loop for every system: it is handed a net, batches and a loss."""
+"""One training loop for every system: it takes a network, batches and a loss."""
 
 import functools
 import math
@@ -47,8 +47,8 @@ def train_step(net, batch, loss, optimizer):
     Args:
         loss: called with (net, batch); returns a mean and the count of what it was taken over.
     Returns:
-        The mean, the count, and whether mean and gradient are finite: scalars on the device
-        for which nobody has waited.
+        The mean, the count, and whether mean and gradient are finite: scalars still on the
+        device, so that nothing waits for it.
     Source: chapter 8.
     """
     mean, count = loss(net, batch)
@@ -142,10 +142,10 @@ def train(
 ):  # fmt: skip
     """Train net on any batches with any loss: Adam, gradients clipped to norm 1.
 
-    A progress bar goes to stderr, plain lines where the variable CI is set. Ctrl-C stops the
-    training. So does a loss that is not finite, at the end of its epoch, with a warning that
-    names the step, and the weights of the last epoch that ended well are put back. A second
-    call goes on with the weights, but starts the optimiser and the warm-up anew.
+    A progress bar goes to stderr, or plain lines if the variable CI is set. Ctrl-C stops the
+    training. So does a loss that is not finite, at the end of its epoch: a warning names the
+    training step, and the weights go back to those of the last good epoch. A second call
+    keeps the weights, and restarts the optimiser and the warm-up.
 
     Args:
         batches: a DataLoader or a list; each batch a tuple of tensors.

@@ -1,4 +1,4 @@
-"""Where somebody will walk: the stacks of chapter 7 on positions instead of words."""
+"""Where a pedestrian will walk: the stacks of chapter 7 on positions instead of words."""
 
 import math
 
@@ -184,7 +184,7 @@ def walking_loss(net, batch):
 
 @torch.no_grad()
 def roll_out(net, past: torch.Tensor, num_steps: int) -> torch.Tensor:
-    """The path on which net goes on, one step after another, each from its own steps before.
+    """The path that net predicts, one step at a time, each from its own earlier steps.
 
     Args:
         net: an EncoderDecoder of a PathEncoder and a PathDecoder.

@@ -1,4 +1,4 @@
-"""From a trained net to translations, and from translations to a score."""
+"""From a trained network to translations, and from translations to a score."""
 
 import math
 import warnings

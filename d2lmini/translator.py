@@ -15,9 +15,9 @@ from d2lmini.transformer import EncoderDecoder, TransformerDecoder, TransformerE
 
 
 class SubwordTranslator:
-    """The net of chapter 7 on pieces of words, with one table for both languages.
+    """The network of chapter 7 on subwords, with one table for both languages.
 
-    The table is the embedding of the encoder, that of the decoder, and the output matrix.
+    The table embeds source and target, and is the output matrix as well.
 
     Args:
         merges: see Subwords.

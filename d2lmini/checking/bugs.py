@@ -1,6 +1,6 @@
 """The bug museum: mistakes that are easily made, in working order.
 
-None of them raises an error, and a net that contains one still trains. Each says what goes
+None of them raises an error, and a network with one still trains. Each says what goes
 wrong, what you would notice, and how to repair it in a line; the decorator names the property
 of d2lmini.check that exposes it.
 """
@@ -89,9 +89,9 @@ class MaskedOnce(EncoderStack):
 def minus_1e9(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Masked softmax that adds -1e9 where the mask is False.
 
-    Goes wrong: in float32 a row that is masked throughout becomes uniform; in float16
-    -1e9 is -inf, and that row NaN.
-    Notice: NaN in half precision as soon as one row is masked throughout.
+    Goes wrong: in float32 a fully masked row becomes uniform; in float16 -1e9 is -inf, and
+    that row is NaN.
+    Notice: NaN in half precision as soon as one row is fully masked.
     Repair: fill with -inf before the softmax, and rows without a key with zeros after it.
     """
     if mask is not None:
@@ -182,7 +182,7 @@ class SplitThenProject(MultiHeadAttention):
 class FreshOutput(MultiHeadAttention):
     """Multi-head attention that makes its output layer at each call.
 
-    Goes wrong: W_o is a new random matrix each time; it is no parameter, so nobody trains it.
+    Goes wrong: W_o is a new random matrix each time; it is no parameter, and is never trained.
     Notice: two calls on the same input differ, in eval mode too.
     Repair: make the layer once, in __init__, as self.W_o.
     """
@@ -203,9 +203,9 @@ class FreshOutput(MultiHeadAttention):
 class NormOverSteps(AddNorm):
     """Add & norm that normalises each sequence as a whole.
 
-    Goes wrong: a token changes its neighbours, the future the past included; the layer works
-    for one length only.
-    Notice: an error at the first sentence of another length.
+    Goes wrong: a token changes its neighbours, earlier ones too; the layer works for one
+    length only.
+    Notice: an error at the first sentence of a different length.
     Repair: nn.LayerNorm(num_hiddens).
     """
 
@@ -248,7 +248,7 @@ class CausalInTraining(DecoderBlock):
     """Decoder block that hides the future only if self.training.
 
     Goes wrong: in eval mode, with more than one step at a time, the future leaks.
-    Notice: the same sentences have another loss in eval mode than in training, dropout apart.
+    Notice: the same sentences have a different loss in eval mode, even without dropout.
     Repair: make the mask in every mode.
     """
 
@@ -263,8 +263,8 @@ class CausalInTraining(DecoderBlock):
 def loss_over_padding(logits: Tensor, tgt: Tensor, valid_lens: Tensor) -> Tensor:
     """Cross-entropy that divides by all positions, the padding included.
 
-    Goes wrong: the number depends on how far the batch was padded.
-    Notice: a net that knows nothing has a loss below log(vocab_size).
+    Goes wrong: the loss depends on how far the batch was padded.
+    Notice: a network that knows nothing has a loss below log(vocab_size).
     Repair: divide the sum by valid_lens.sum().
     """
     losses = F.cross_entropy(logits.transpose(1, 2), tgt, reduction="none")
@@ -276,9 +276,9 @@ def loss_over_padding(logits: Tensor, tgt: Tensor, valid_lens: Tensor) -> Tensor
 class PositionsFromZero(TransformerDecoder):
     """Decoder that has a cache of keys and values, and embeds every step as if it were the first.
 
-    Goes wrong: in use, one token at a time, each stands at position 0; in training, all at
-    once, each stands where it belongs.
-    Notice: a low loss, and translations that are much worse; the first token is right.
+    Goes wrong: in decoding, every token is placed at position 0; in training, each gets its
+    own position.
+    Notice: a low loss, but much worse translations; the first token is right.
     Repair: self.embedding(tokens, start), with the number of tokens in the cache as start.
     """
 

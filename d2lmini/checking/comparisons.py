@@ -71,9 +71,9 @@ def incremental(
     memory_mask: Tensor | None = None,
     at_once: int = 1,
 ) -> Result:
-    """With a cache, one position at a time, the outputs are those of the whole sequence.
+    """Decoding with a cache, one position at a time, gives the outputs of the whole sequence.
 
-    So are they after a beginning that is read at once, as when a text is to be continued.
+    It also does so after a prefix read in one go, as when a text is continued.
 
     Args:
         decoder: decoder(X, memory, memory_mask, cache) -> (output, cache), with cache None
@@ -153,7 +153,7 @@ def weights_explain_output(
     weights = weights.cpu().double().permute(0, 2, 3, 1)  # (batch, queries, keys, heads)
     off = largest(difference(weights.sum(2), (weights != 0).any(2).double()))
     if off > rounding(output):
-        sentence = f"A row of the weights is off 1 by {off:.2g}."
+        sentence = f"The sum of a row of weights is off by {off:.2g}."
         return Result(name, False, off, sentence)
     weights = weights.flatten(0, 2)  # (batch * queries * keys, heads)
     by_head = torch.linalg.lstsq(
@@ -165,7 +165,7 @@ def weights_explain_output(
             f"The output is not the mixture that the weights tell: off by {worst:.2g}."
         )
         return Result(name, False, worst, sentence)
-    return Result(name, True, worst, "The weights are those by which the values are mixed.")
+    return Result(name, True, worst, "The values are mixed by the reported weights.")
 
 
 def _parts(output):

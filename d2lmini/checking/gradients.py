@@ -25,9 +25,9 @@ from d2lmini.masks import padding_mask
 
 
 def finite_gradients(block: Callable, X: Tensor) -> Result:
-    """Outputs and gradients are finite although the first sequence is nothing but padding.
+    """Outputs and gradients are finite even if the first sequence is all padding.
 
-    And the output is of the dtype of X. What is frozen needs no gradient.
+    The output also has the dtype of X. Frozen parameters need no gradient.
 
     Args:
         X: of the floating dtype in question, or token ids.
@@ -53,7 +53,7 @@ def finite_gradients(block: Callable, X: Tensor) -> Result:
     found = [_dense(t) for t in (output, *gradients) if t is not None]
     bad = sum(int((~t.isfinite()).sum()) for t in found)
     if bad:
-        sentence = f"In {kind}, {bad} numbers of output and gradients are not finite."
+        sentence = f"In {kind}, {bad} entries of output and gradients are not finite."
         return Result(name, False, float("inf"), sentence)
     return Result(name, True, 0.0, f"Output and gradients are finite in {kind}.")
 
@@ -61,12 +61,12 @@ def finite_gradients(block: Callable, X: Tensor) -> Result:
 def every_parameter_trained(
     block: nn.Module, X: Tensor, mask: Tensor | None = None
 ) -> Result:
-    """Every parameter gets its gradient, and nothing else is trained or drawn anew.
+    """Every parameter gets a gradient; no other weights are used, and none are redrawn.
 
-    A matrix that is made in each call, or kept where the module does not find it, such as
-    in a list, is no parameter: no optimiser will change it. Each number of a parameter counts,
-    but of a table only the rows that are looked up; a frozen parameter needs no gradient.
-    The gradient must also be the slope of the output; half precision is too coarse to tell.
+    A matrix that is made in each call, or kept where the module cannot find it, such as in a
+    list, is not a parameter: no optimiser will change it. Every entry of a parameter counts,
+    but only the looked-up rows of a table; a frozen parameter needs no gradient. The gradient
+    must also match the slope of the output; half precision is too coarse to tell.
     Source: chapter 7.
     """
     with mode(block, training=False):
@@ -81,7 +81,7 @@ def _trained(block, X, mask):
     worst = largest(difference(first, second))
     if worst > rounding(first):
         sentence = (
-            f"Two calls on the same X differ by {worst:.2g}: something is drawn anew."
+            f"Two calls on the same X differ by {worst:.2g}: each draws new random numbers."
         )
         return Result(name, False, worst, sentence)
 
@@ -111,8 +111,8 @@ def _trained(block, X, mask):
     for key, (told, measured, limit) in _slopes(block, X, mask, trainable):
         if (off := abs(told - measured)) > limit:
             sentence = (
-                f"The gradient of {key} is wrong: along one direction it tells a slope of "
-                f"{told:.2g}, and measured is {measured:.2g}."
+                f"The gradient of {key} is wrong: along one direction it gives a slope of "
+                f"{told:.2g}, but {measured:.2g} is measured."
             )
             return Result(name, False, off, sentence)
     trainable.pop("X", None)

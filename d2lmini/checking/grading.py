@@ -241,7 +241,7 @@ def _call(answer, case):
         signature = inspect.signature(answer)
         number = f"{len(case)} argument{'s' * (len(case) != 1)}"
         raise WrongAnswer(
-            f"{name}{signature} cannot be called with {number}, as it will be."
+            f"{name}{signature} cannot be called with {number}, which is what it gets."
         ) from None
     except ValueError:
         pass  # a builtin without a signature

@@ -1,4 +1,4 @@
-"""What holds for any right block, whatever is inside it: which inputs an output depends on.
+"""What holds for any correct block, whatever is inside: which inputs an output depends on.
 
 A property takes a block, called as block(X, mask) with X of shape (batch, steps, ...), and
 returns a Result. Chapters and tests call them by way of d2lmini.check, and exercises are graded
@@ -69,7 +69,7 @@ def causal(block: Callable, X: Tensor, strict: bool = False) -> Result:
 
 
 def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
-    """Padding has no influence on a real position: not what stands in it, nor its length.
+    """Neither the contents nor the length of the padding influences a real position.
 
     Nor does it matter whether the padded sequence is alone or in a batch.
 
@@ -111,7 +111,7 @@ def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
                 worst, found = size, what
     if worst > limit:
         if found.startswith("Without"):
-            sentence = f"{found} a padded sentence has another output, by {worst:.2g}."
+            sentence = f"{found} the output of a padded sentence moves by {worst:.2g}."
         else:
             sentence = f"{found} the output of a real token by {worst:.2g}."
         return Result("padding_invariant", False, worst, sentence)
@@ -185,13 +185,13 @@ def permutation_equivariant(block: Callable, X: Tensor) -> Result:
 def repetition_invariant(
     block: Callable, X: Tensor, valid_lens: Tensor | None = None
 ) -> Result:
-    """A token gives the same output alone as repeated, if no positions are added.
+    """A repeated token gives the output of a single one, if no positions are added.
 
-    A mean of equal values is that value, however many there are: it takes weights that sum
-    to 1, and a token that may attend to itself.
+    The mean of equal values is that value, however many there are, provided that the weights
+    sum to 1 and the token may attend to itself.
 
     Args:
-        valid_lens: if given, tried with padding after the repeated token, too.
+        valid_lens: if given, padding after the repeated token is tried as well.
     Source: chapter 2.
     """
     token = X[:, :1]
@@ -219,7 +219,7 @@ def repetition_invariant(
     if worst > rounding(alone):
         sentence = f"Repeating a token changed its output by {worst:.2g}."
         return Result("repetition_invariant", False, worst, sentence)
-    sentence = "A repeated token gives what it gives alone."
+    sentence = "A repeated token gives the output of a single one."
     return Result("repetition_invariant", True, worst, sentence)
 
 
@@ -262,7 +262,7 @@ def rows_sum_to_one(
 ) -> Result:
     """softmax(scores, mask): rows sum to 1, or 0 if all is masked; masked weights are 0.
 
-    And the scores stay as they are, and weights are of their shape and dtype.
+    The scores stay as they are, and the weights have their shape and dtype.
 
     Source: chapter 2.
     """

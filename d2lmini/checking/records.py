@@ -119,8 +119,8 @@ def hint(name: str) -> None:
 def report(path: str | Path) -> None:
     """Write what was done about each exercise to a JSON file, for yourself: it is not proof.
 
-    A file that is there already is added to: an exercise that was right stays so, attempts
-    are added up, and of the hints the most that were used counts.
+    An existing file is added to: an exercise that was right stays right, attempts add up,
+    and the larger number of hints counts.
 
     Args:
         path: of the file, such as "answers.json".

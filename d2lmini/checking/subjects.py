@@ -78,7 +78,7 @@ class Net(Subject):
             if self._source
             else "nothing"
         )
-        return f"<a net that reads {words} of the source>"
+        return f"<a network that reads {words} from the source>"
 
     def __call__(self, src, tgt):
         logits = self._table[tgt]  # (steps, 10)
@@ -102,7 +102,7 @@ class Loss(Subject):
 
     def __repr__(self):
         without = [f"without {sorted(heads)} {cost:g} more" for heads, cost in self._groups]
-        return f"<a net with loss {self._base:g}; {', '.join(without)}>"
+        return f"<a network with loss {self._base:g}; {', '.join(without)}>"
 
     def __call__(self, removed):
         gone = set(removed)
@@ -209,12 +209,12 @@ class Listener(Subject):
         self._terms, self._per_word = terms, per_word
 
     def __repr__(self):
-        places = {type(None): "anywhere", int: "at place {}", str: "behind “{}”"}
+        places = {type(None): "anywhere", int: "at place {}", str: "after “{}”"}
         heard = [
             f"“{word}” {places[type(where)].format(where)}"
             for word, where, _ in self._terms
         ]
-        return f"<a net that hears {' and '.join(heard) or 'nothing'}>"
+        return f"<a network that hears {' and '.join(heard) or 'nothing'}>"
 
     def __call__(self, words):
         score = self._per_word * len(words)

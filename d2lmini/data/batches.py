@@ -29,7 +29,7 @@ def batches(
 
 
 def cut_padding(batch: tuple) -> list[torch.Tensor]:
-    """Leave out the steps that are padding in every row: they are work for nothing.
+    """Leave out the steps that are padding in every row: they are wasted work.
 
     Shapes:
         batch: ids (batch, steps) and valid_lens (batch,), in turn

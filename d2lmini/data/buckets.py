@@ -14,7 +14,7 @@ class LengthSampler(Sampler):
 
     Args:
         lengths: (rows,), the length of each.
-        pool: so many batches are drawn at random and sorted by length among themselves.
+        pool: number of batches that are drawn at random, then sorted by length together.
     """
 
     def __init__(self, lengths: torch.Tensor, batch_size: int, pool: int = 50):

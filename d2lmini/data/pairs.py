@@ -47,7 +47,7 @@ def with_a_gap(sentence: str) -> set[str]:
 
 
 def within_one_word(sentences: list[str], training: list[str]) -> int:
-    """How many sentences are in training but for one word that is inserted, left out or replaced.
+    """How many sentences are at most one added, missing or replaced word away from training.
 
     Args:
         sentences, training: strings, tokens separated by spaces.

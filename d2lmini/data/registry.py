@@ -1,6 +1,6 @@
-"""Where data sets lie: in this package, in the data folder, or on the web until they are asked for.
+"""Where data sets live: in this package, in the data folder, or on the web until first used.
 
-A new data set is an entry of the catalogue.
+To add a data set, add an entry to the catalogue.
 """
 
 import gzip
@@ -65,7 +65,7 @@ def splits_of(name: str | Path, columns: tuple[str, ...]) -> dict:
 def find_paths(
     name: str | Path, split: str = "train", columns: tuple[str, ...] = PAIRS
 ) -> tuple[Path, ...]:
-    """Paths of the files of a split; of a registered data set, what is missing is downloaded.
+    """Paths of the files of a split; missing files of a registered data set are downloaded.
 
     Args:
         name: a corpus of this package ("eng-fra-mini"), a registered data set ("fra-eng"), or
@@ -88,7 +88,7 @@ def find_paths(
 
 
 def read_lines(path: Path):
-    """Yield the lines of a UTF-8 file, of what is in it if it is gzipped.
+    """Yield the lines of a UTF-8 file, gzipped or not.
 
     Raises:
         ValueError: it is not UTF-8, or no whole gzip file.

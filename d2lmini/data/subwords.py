@@ -27,7 +27,7 @@ def merge(pieces: list[str], pair: tuple[str, str]) -> list[str]:
 
 
 def learn_merges(sentences: list[str], num_merges: int) -> list[tuple[str, str]]:
-    """Again and again, the most frequent pair of neighbouring pieces becomes one piece.
+    """Merge the most frequent pair of neighbouring pieces, again and again.
 
     Args:
         sentences: strings, words separated by spaces; pieces never reach across a space.

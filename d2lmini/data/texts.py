@@ -1,4 +1,4 @@
-"""Texts without anything beside them, one a line."""
+"""Plain texts, one per line."""
 
 from pathlib import Path
 
@@ -33,10 +33,10 @@ PRONOUNS = {"anna": "she", "ben": "he", "carla": "she", "david": "he",
 
 
 def mistake_in(story: str) -> str | None:
-    """The first sentence of a story that is wrong by what came before, None if there is none.
+    """The first sentence of a story that contradicts what came before; None if none does.
 
-    Only what somebody has can be given away; a pronoun is that of the person just named; an
-    answer names who has the thing.
+    You can only give what you have; a pronoun must fit the person just named; an answer must
+    name the one who has the thing.
 
     Source: chapter 13.
     """

@@ -302,7 +302,7 @@ EXERCISES = [
             "a normalisation without the scale": lambda X, w, b, e: layer_norm(X, 1.0, b, e),
             "a shift before the scale": lambda X, w, b, e: (_norm(X, e) + b) * w,
             "a normalisation without scale and shift": lambda X, w, b, e: _norm(X, e),
-            "an eps of one's own, 1e-5": lambda X, weight, bias, eps: layer_norm(
+            "an eps of 1e-5, whatever is given": lambda X, weight, bias, eps: layer_norm(
                 X, weight, bias, 1e-5
             ),
             "the square of eps": lambda X, weight, bias, eps: layer_norm(
@@ -363,8 +363,8 @@ EXERCISES = [
             ),
         },
         (
-            "Which of the two, X or Y, may lose numbers? The shortcut must stay whole.",
-            "Y * keep sets the dropped numbers to 0. The others are divided by 1 - dropout.",
+            "Which of the two, X or Y, may lose elements? The shortcut must stay whole.",
+            "Y * keep sets the dropped elements to 0. The others are divided by 1 - dropout.",
             "F.layer_norm(X + Y * keep / (1 - dropout), X.shape[-1:])",
         ),
         draw=_drawn_add_case,
@@ -380,7 +380,7 @@ EXERCISES = [
         {
             "post-norm; see chapter 6": post_norm,
             "pre-norm without the last norm; see chapter 6": without_last_norm,
-            "a shortcut that starts behind the norm": through_the_norm,
+            "a shortcut that starts after the norm": through_the_norm,
             "a norm of what comes out of the branch": norm_of_the_branch,
             "a stack without shortcuts": without_shortcut,
             "a last norm only if there are branches": norm_only_with_branches,
@@ -426,7 +426,7 @@ EXERCISES = [
         kind_of_block,
         [_block(kind) for kind in BLOCKS],
         {
-            "an experiment that takes both blocks that end with a norm for one": _by_the_mean,
+            "an experiment that confuses the two blocks that end with a norm": _by_the_mean,
             "post-norm and pre-norm exchanged": lambda block: {
                 "post-norm": "pre-norm", "pre-norm": "post-norm", "no shortcut": "no shortcut",
             }[kind_of_block(block)],

@@ -225,7 +225,7 @@ EXERCISES = [
             ),
             "four times too many: bytes, or a head size of 128 / 2": lambda: [76800, 307200],
             "keys and values for every head in both cases": lambda: [76800, 76800],
-            "queries, which nobody asks again": lambda: [57600, 115200],
+            "queries, which are never needed again": lambda: [57600, 115200],
             "one head, without the others": lambda: [9600, 9600],
             "the cache of one token": lambda: [192, 768],
             "a share of the head for each query that uses it": lambda: [4800, 76800],
@@ -300,7 +300,7 @@ EXERCISES = [
         },
         (
             "Sort the probabilities, the largest first, and add them up with cumsum.",
-            "A token stays if those before it have less than p together.",
+            "A token stays if those before it add up to less than p.",
             "Put the kept ones back in their places, and divide by their sum.",
         ),
         draw=_nucleus_case,
@@ -383,7 +383,7 @@ EXERCISES = [
         },
         (
             "Start from a text of twelve tokens, and change one token at a time.",
-            "Try every other token at every place: the net may take two of them for the same.",
+            "Try every other token at every place: the network may treat two of them alike.",
             "Place i is at distance 11 - i. Return the largest that ever changes the logits.",
         ),
         draw=_drawn_looker,

@@ -253,7 +253,7 @@ EXERCISES = [
             ),
         },
         (
-            "An output times its sum is what the half has summed up before it was divided.",
+            "An output times its sum is what that half had added up before the division.",
             "So each output weighs as much as its sum of exponentials: a softmax of the two "
             "logarithms.",
             "torch.softmax(torch.stack([log_sum1, log_sum2]), dim=0), and torch.logaddexp.",

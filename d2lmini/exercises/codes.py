@@ -92,7 +92,7 @@ EXERCISES = [
             ),
         },
         (
-            "Write down h_1, then h_2 with h_1 inserted.",
+            "Write down h_1, then substitute it into h_2.",
             "The last input has been halved once, the one before twice.",
             "Input t of n has been halved n + 1 - t times.",
         ),
@@ -294,7 +294,7 @@ EXERCISES = [
             "a query for the first key, whichever is wanted": lambda keys, wanted: (
                 1000 * keys[0]
             ),
-            "the mean of the keys, which prefers nobody": lambda keys, wanted: keys.mean(0),
+            "the mean of the keys, which favours none": lambda keys, wanted: keys.mean(0),
             "a query that also points away from the others: it turns from the key": (
                 lambda keys, wanted: 1000 * (2 * keys[wanted] - keys.sum(0))
             ),

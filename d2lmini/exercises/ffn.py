@@ -40,7 +40,7 @@ def identity(num_hiddens):
 
 
 def what_comes_out(matrices, num_hiddens):
-    """What the network makes of some tokens:"""
+    """The output of the network for some tokens:"""
     W1, W2 = matrices
     X = torch.arange(-3.0, 3.0)[:, None] * torch.arange(1.0, num_hiddens + 1)
     return torch.relu(X @ W1.T) @ W2.T
@@ -59,7 +59,7 @@ def three_facts(keys, values):
 
 
 def what_it_answers(matrices, keys, values):
-    """What the network makes of each key, and of a token orthogonal to all keys:"""
+    """The output of the network for each key, and for a token orthogonal to all keys:"""
     up, down = matrices
     other = torch.ones(keys.shape[1])
     tokens = torch.cat([keys, (other - other @ keys.T @ keys)[None]])
@@ -162,10 +162,10 @@ EXERCISES = [
             "a comparison of the network with the quadratic part alone": lambda d, f: f + 1,
             "a comparison of the quadratic part with everything else": lambda d, f: 2 * d + f + 1,
             "the length at which both are equal, not the next one": lambda d, f: max(1, f - 2 * d),
-            "lengths below 1: beside a narrow network attention is dearer at once": (
+            "lengths below 1: with a narrow network, attention costs more at any length": (
                 lambda d, f: f - 2 * d + 1
             ),
-            "a count with one product of n by n, where there are two: scores, weighted sum": (
+            "a count with one n-by-n product instead of two: scores and weighted sum": (
                 lambda d, f: max(1, 2 * f - 4 * d + 1)
             ),
         },
@@ -282,7 +282,7 @@ EXERCISES = [
             _arrays(2, 2, 3, 2), _arrays(4, 3, 5, 3)],
         {
             "a network without a mistake": network,
-            "features of the position before added before the first layer: the ReLU comes first": (
+            "the position before added to the input, not to the hidden layer": (
                 lambda X, W1, b1, W2, b2: network(
                     X + torch.nn.functional.pad(X, (0, 0, 1, 0))[:, :-1], W1, b1, W2, b2
                 )
@@ -292,7 +292,7 @@ EXERCISES = [
                 + torch.nn.functional.pad(network(X, *arrays), (0, 0, 1, 0))[:, :-1]
             ),
             "the position after instead of the one before": with_the_one_after,
-            "the hidden numbers of all positions before, not only of one": (
+            "the hidden values of all earlier positions, not just one": (
                 lambda X, W1, b1, W2, b2: (
                     torch.relu(X @ W1.T + b1).cumsum(dim=1) @ W2.T + b2
                 )
@@ -300,8 +300,8 @@ EXERCISES = [
         },
         (
             "Does check.permutation_equivariant hold? Does check.causal?",
-            "Change one token and look which outputs move. Does the first position behave?",
-            "To the hidden numbers, after the ReLU, those of the position before are added.",
+            "Change one token and see which outputs move. Does the first position behave?",
+            "After the ReLU, the hidden values of the position before are added.",
         ),
         draw=_arrays_case,
         unseen=True,

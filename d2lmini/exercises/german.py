@@ -180,7 +180,7 @@ EXERCISES = [
         },
         (
             "How many nats do the four tokens cost together? Write ln 32 as a multiple of ln 2.",
-            "Divide by four tokens for the one, by two batches for the other.",
+            "By token: divide by four. By batch: average the two means.",
             "The perplexity is e to that power; e to the power n ln 2 is 2 to the power n.",
         ),
     ),
@@ -205,13 +205,13 @@ EXERCISES = [
             "places counted from 0": lambda: [0, 1, 3, 4, 4, 6, 9, 9, 9, 9],
             "the whole sentence, full stop included, for each word": lambda: [11] * 10,
             "one German word for each English one": lambda: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
-            "an is that waits for the particle, although hebt is enough": (
+            "“is” waiting for the particle, although “hebt” is enough": (
                 lambda: [1, 2, 4, 5, 5, 10, 10, 10, 10, 10]
             ),
         },
         (
             "Take one English word after the other. Which German word is the last that it needs?",
-            "picking needs both hebt and auf.",
+            "“picking” needs both “hebt” and “auf”.",
             "What comes after it was heard long ago, but has to be said after it.",
         ),
     ),
@@ -235,7 +235,7 @@ EXERCISES = [
             "a bracket in another place: 5 + length / 6": lambda p, n, a: _best(
                 p, n, lambda k: (5 + k / 6) ** a
             ),
-            "a quotient without its remainder": lambda p, n, a: _best(
+            "integer division": lambda p, n, a: _best(
                 p, n, lambda k: ((5 + k) // 6) ** a
             ),
             "probabilities, where their logarithms are asked for": lambda p, n, a: _best(
@@ -275,14 +275,14 @@ EXERCISES = [
             "a matrix that is squared in each layer: that doubles the length of the chains": (
                 lambda mask, n: influence(mask, 2 ** (n - 1))
             ),
-            "numbers of ways, where True and False are asked for": lambda mask, n: (
+            "numbers of paths instead of True and False": lambda mask, n: (
                 torch.linalg.matrix_power(mask.float() + torch.eye(len(mask)), n)
             ),
             "everything, whatever the mask says": lambda mask, n: torch.ones_like(mask),
         },
         (
-            "After one layer, position i holds something of every j in its row, and of itself.",
-            "After two: of everything that those positions held something of.",
+            "After one layer, position i knows something of every j in its row, and of itself.",
+            "After two, it knows something of everything that those positions knew.",
             "Put True on the diagonal, multiply the matrix by itself as numbers, compare with 0.",
         ),
         draw=_mask_case,
@@ -295,12 +295,12 @@ EXERCISES = [
             _table(3, 2, 4, 2), _table(3, 2, 10, 2), _table(3, 2, 0, 20)],
         {
             "the last row again and again": _clamped,
-            "zeros behind the table": _and_zeros,
-            "the rows in reverse behind the table": _back_again,
+            "zeros past the end": _and_zeros,
+            "the rows in reverse past the end": _back_again,
             "a table that is read from its first row, whatever start is": (
                 lambda table, start, steps: positions_in_turn(table, 0, steps)
             ),
-            "a start that comes after the turn: start is not taken modulo": (
+            "a start added after the wrap-around: it must wrap, too": (
                 lambda table, start, steps: (
                     table[(torch.arange(steps) % len(table) + start).clamp(max=len(table) - 1)]
                 )
@@ -315,7 +315,7 @@ EXERCISES = [
         (
             "Let row i of the table hold the number i everywhere, and print what comes back.",
             "Ask for many more steps than the table has rows. Which row comes after the last?",
-            "Try a start behind the table as well.",
+            "Try a start past the end of the table as well.",
         ),
         draw=_table_case,
         unseen=True,
@@ -345,11 +345,11 @@ EXERCISES = [
             "an order that counts as soon as the particle does": lambda net: (
                 [what_it_hears(net)[0], any(what_it_hears(net))]
             ),
-            "a net that reads everything": lambda net: [True, True],
-            "a net that reads nothing": lambda net: [False, False],
+            "the belief that a network hears everything": lambda net: [True, True],
+            "the belief that a network hears nothing": lambda net: [False, False],
         },
         (
-            "Particle: exchange an for aus where it stands, and keep everything else.",
+            "Particle: put “aus” in the place of “an”, and keep everything else.",
             "Order: compare sentences of the same four words, once with an and once with aus.",
             "Four words have 24 orders: itertools.permutations lists them. Try them all.",
         ),

@@ -193,7 +193,7 @@ EXERCISES = [
             "every num_heads-th row set to zero: a head's rows stand together": lambda w, h, n: (
                 _set_zero(w, rows=slice(h, None, n))
             ),
-            "the rows of every other head set to zero": lambda w, h, n: (
+            "the rows of all the other heads set to zero": lambda w, h, n: (
                 w - query_weight(w, h, n)
             ),
         },
@@ -231,7 +231,7 @@ EXERCISES = [
             "differences that cancel": lambda A, B: (A - B).sum(-1).mean().item() / 2,
         },
         (
-            "Sum the absolute differences of a row. What does that give for rows apart?",
+            "Sum the absolute differences of a row. What is it for rows without overlap?",
             "It gives 2: the weight is missing in one place and too much in another.",
             "Half of the sum, then the mean over the rows.",
         ),
@@ -255,7 +255,7 @@ EXERCISES = [
         },
         (
             "Try a head that looks at the first word only, and one that looks straight ahead.",
-            "Both give one key all of a query's weight. Which of the two is said to be blurred?",
+            "Both give one key all of a query's weight. Which does the measure call blurred?",
             "The largest weight is taken over the queries, dim=-2, not over the keys.",
         ),
         draw=_maps_case,

@@ -211,7 +211,7 @@ EXERCISES = [
             'hidden scores of zero, which are scores like any other; see "How to hide a key"': (
                 lambda s, m: torch.softmax(s * m, dim=-1)
             ),
-            "weights that are masked, and none where all is hidden, but over the wrong axis": (
+            "a correct masked softmax, but over the wrong axis": (
                 lambda s, m: torch.softmax(
                     s.masked_fill(~m, -torch.inf), dim=-2
                 ).masked_fill(~m, 0.0)
@@ -321,7 +321,7 @@ EXERCISES = [
         },
         (
             "Give check.padding_invariant a batch with two lengths, then one sentence alone.",
-            "A short sentence sees its padding if a longer one is with it. Up to where?",
+            "A short sentence sees its padding if its batch holds a longer one. Up to where?",
             "One mask for all sentences: mask.any(dim=0, keepdim=True).",
         ),
         draw=_padded_case,

@@ -169,7 +169,7 @@ EXERCISES = [
         errors_by_hand,
         [()],
         {
-            "sums of distances, where means are asked for": lambda: [4.0, 3.0],
+            "sums of distances instead of means": lambda: [4.0, 3.0],
             "ADE and FDE exchanged": lambda: [3.0, 4 / 3],
             "a walker who is predicted to stand still": lambda: [
                 (math.sqrt(2) + math.sqrt(5) + 3) / 3, 3.0
@@ -197,20 +197,20 @@ EXERCISES = [
             _path((1, 0), (2, 1), (2, 3)), _path((0, 0), (1, 2), (4, -2)),
             (torch.tensor([[[1.0, 0], [2, 0], [4, 0]], [[0, 0], [0, 1], [0, 4]]]),)],
         {
-            "turned the other way round": lambda past: (
+            "a turn in the wrong direction": lambda past: (
                 _turned_by(past, past[:, -1] - past[:, -2], sign=-1)
             ),
-            "shifted, but not turned": lambda past: past - past[:, -1:],
-            "turned, but the last position is not at the origin": lambda past: (
+            "a shift without a turn": lambda past: past - past[:, -1:],
+            "a turn that does not put the last position at the origin": lambda past: (
                 turn(past) + past[:, -1:]
             ),
-            "turned about the origin, then shifted by the position that was not turned": (
+            "a turn about the origin, then a shift by the unturned position": (
                 _turned_before_shift
             ),
-            "turned by the first step, not by the last": lambda past: (
+            "a turn by the first step, not the last": lambda past: (
                 _turned_by(past, past[:, 1] - past[:, 0])
             ),
-            "turned by the last two steps together, not by the last one": lambda past: (
+            "a turn by the last two steps together, not by the last one": lambda past: (
                 _turned_by(past, past[:, -1] - past[:, max(-3, -past.shape[1])])
             ),
             "the last step backwards: the walker comes from the right": lambda past: (
@@ -228,7 +228,7 @@ EXERCISES = [
             "a mirror image: a left turn has become a right turn": lambda past: (
                 turn(past) * torch.tensor([1, -1])
             ),
-            "divided by the length of the last step: metres should stay metres": lambda past: (
+            "a path in units of the last step: metres should stay metres": lambda past: (
                 turn(past) / (past[:, -1:] - past[:, -2:-1]).norm(dim=-1, keepdim=True)
             ),
         },
@@ -258,7 +258,7 @@ EXERCISES = [
             "a spacing of 10, whatever is asked for": lambda f, n, s: windows(f, n, 10),
             "frames that are further apart than spacing": _at_least,
             "every start, with the gaps bridged": lambda f, n, s: [*range(len(f) - n + 1)],
-            "frames, where places in the list are asked for": lambda f, n, s: (
+            "frame numbers instead of places in the list": lambda f, n, s: (
                 [f[i] for i in windows(f, n, s)]
             ),
         },
@@ -275,8 +275,8 @@ EXERCISES = [
         best_sigma,
         [([5.0],), ([3.0, 4.0],), ([1.0, 1.0, 1.0, 5.0],), ([0.0, 2.0],)],
         {
-            "the sigma of a Gaussian on a line: in the plane, half of the mean square": lambda d: (
-                math.sqrt(2) * best_sigma(d)
+            "the sigma for a line; in the plane, sigma squared is half the mean square": (
+                lambda d: math.sqrt(2) * best_sigma(d)
             ),
             "the square of sigma": lambda d: best_sigma(d) ** 2,
             "the mean distance, divided by the root of 2": lambda d: sum(d) / len(d) / math.sqrt(2),
@@ -325,7 +325,7 @@ EXERCISES = [
             ),
         },
         (
-            "Try a path whose second position is off to the left as far as the first is to the "
+            "Try a path whose second position is as far off to the left as the first is to the "
             "right.",
             "Such errors cancel. So something is averaged before lengths are taken. Over what?",
             "Try two paths, one step each, with opposite errors: do these cancel, too?",
@@ -347,13 +347,13 @@ EXERCISES = [
             "earlier places that move all together: only one of their steps changes": (
                 _all_early_move
             ),
-            "a last step that changes, too, or a belief that everybody looks back": lambda net: (
+            "a last step that changes, too, or the belief that all look back": lambda net: (
                 uses(net, moved=range(8))
             ),
-            "only the first places: somebody may look back less far": lambda net: (
+            "only the first places: a predictor may look back less far": lambda net: (
                 uses(net, moved=range(3))
             ),
-            "a first place that stays: somebody may look back that far": lambda net: (
+            "a first place left alone: a predictor may look back that far": lambda net: (
                 uses(net, moved=range(1, 6))
             ),
             "predictions that are compared with the shift left in, or without a tolerance": (
@@ -365,8 +365,8 @@ EXERCISES = [
             "the belief that it uses both": lambda net: [True, True],
         },
         (
-            "Whoever does not know the place predicts a shifted path for a shifted past: take the "
-            "shift off before you compare.",
+            "A predictor that ignores the place shifts its path with the past: subtract the "
+            "shift before you compare.",
             "Begin with a past that ends within 5 m of the origin, and shift it far away.",
             "Change one of the first six places at a time; the last two stay as they are.",
         ),

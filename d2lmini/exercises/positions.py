@@ -148,7 +148,7 @@ EXERCISES = [
         wavelength,
         [(0, 2), (1, 2), (3, 4), (2, 8), (7, 8), (255, 512)],
         {
-            "a frequency: radians a position, not positions a turn": lambda c, d: (
+            "a frequency: radians per position, not positions per turn": lambda c, d: (
                 2 * math.pi / wavelength(c, d)
             ),
             "a wavelength without the factor 2 pi": lambda c, d: (
@@ -344,7 +344,7 @@ EXERCISES = [
         ],
         {
             "an encoding without a mistake": lambda X: encode(X, 0),
-            "positions from the end, of which the last is 1": lambda X: (
+            "positions from the end that stop at 1, not 0": lambda X: (
                 X + sinusoidal_table(X.shape[1] + 1, X.shape[2])[1:].flip(0)
             ),
             "the columns in reverse, not the rows": lambda X: (

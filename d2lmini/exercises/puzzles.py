@@ -156,7 +156,7 @@ EXERCISES = [
         never_myself,
         [(2,), (3,), (5,)],
         {
-            "a mask that shows oneself and nothing else": lambda n: ~never_myself(n),
+            "a mask that shows each position only itself": lambda n: ~never_myself(n),
             "a mask that hides the future, too": lambda n: torch.ones(n, n).tril(-1) > 0,
             "a mask that hides the past, too": lambda n: torch.ones(n, n).triu(1) > 0,
         },
@@ -194,8 +194,8 @@ EXERCISES = [
             "positions with the same place in their chunks": lambda n, size: (
                 grid(n, n)[0] % size == grid(n, n)[1] % size
             ),
-            "a window around oneself": lambda n, size: neighbours(n, size - 1),
-            "chunks of which the future is hidden": lambda n, size: chunks(n, size).tril(),
+            "a window around each position": lambda n, size: neighbours(n, size - 1),
+            "chunks whose future is hidden": lambda n, size: chunks(n, size).tril(),
         },
         (
             "Give each position the number of its chunk.",
@@ -215,7 +215,7 @@ EXERCISES = [
             "both conditions at once, & in place of |": lambda n, length: (
                 prefix(n, 0) & (grid(n, n)[1] < length)
             ),
-            "queries that see all, where it should be keys that all see": lambda n, length: (
+            "queries that see all, instead of keys that all see": lambda n, length: (
                 prefix(n, 0) | (grid(n, n)[0] < length)
             ),
             "a prefix that is one too long": lambda n, length: prefix(n, length + 1),
@@ -238,7 +238,7 @@ EXERCISES = [
                 sinks(n, w, f) | (grid(n, n)[1] < f)
             ),
             "a window that is one too wide": lambda n, w, first: sinks(n, w + 1, first),
-            "a window that is one too narrow; one's own position counts": lambda n, w, f: (
+            "a window that is one too narrow; the query itself counts": lambda n, w, f: (
                 sinks(n, w - 1, f)
             ),
         },
@@ -254,7 +254,7 @@ EXERCISES = [
         strides,
         [(2, 1), (3, 2), (6, 2), (7, 3)],
         {
-            "strides counted from the beginning, not from oneself": lambda n, step: (
+            "strides counted from the start, not back from the query": lambda n, step: (
                 prefix(n, 0) & (grid(n, n)[1] % step == 0)
             ),
             "strides into the future, too": lambda n, step: (
@@ -350,7 +350,7 @@ EXERCISES = [
         ],
         {
             "windows that are one too wide": lambda widths, n: windows(widths + 1, n),
-            "windows that are one too narrow; one's own position counts": lambda w, n: (
+            "windows that are one too narrow; the query itself counts": lambda w, n: (
                 windows(w - 1, n)
             ),
             "windows that are open to the future": lambda widths, n: (
@@ -366,7 +366,7 @@ EXERCISES = [
         (
             "With one width for all it would be (j <= i) & (i - j < width).",
             "widths[:, None, None] is (heads, 1, 1): broadcast, it gives a square for each head.",
-            "An axis for the batch in front: [None], at the end of it all.",
+            "Last of all, put the batch axis in front with [None].",
         ),
         draw=_windows_case,
     ),
@@ -408,7 +408,7 @@ EXERCISES = [
             "a causal mask, whatever the branches": lambda parents: prefix(len(parents), 0),
         },
         (
-            "One step leads to oneself or to one's parent: (i == j) | (parents[:, None] == j).",
+            "One step leads to itself or to its parent: (i == j) | (parents[:, None] == j).",
             "Two steps are that matrix times itself, n steps its n-th power.",
             "(...).float().matrix_power(n) > 0: an entry counts the ways that lead there.",
         ),

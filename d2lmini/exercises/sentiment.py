@@ -86,7 +86,7 @@ def two_logits(weight, bias):
 
 
 def probability_of_praise(layer, weight, bias):
-    """The probability of the second class that softmax makes of the two outputs:"""
+    """The probability of the second class, by a softmax over the two outputs:"""
     W, b = layer
     X = torch.randn(8, len(weight), generator=torch.Generator().manual_seed(4))
     return torch.softmax(X @ W.T + b, dim=-1)[:, 1]
@@ -213,7 +213,7 @@ EXERCISES = [
             _texts(2, 3, 2, [3, 1]), _texts(3, 5, 4, [2, 5, 4])],
         {
             "a mean that counts the padding": lambda X, lens: X.mean(dim=1),
-            "a sum over the real positions; divide by how many they are": _masked_sum,
+            "a sum over the real positions; divide by their number": _masked_sum,
             "a masked sum that is divided by the number of steps": lambda X, lens: (
                 _masked_sum(X, lens) / X.shape[1]
             ),
@@ -252,9 +252,9 @@ EXERCISES = [
                 stop(a, p + 1)
             ),
             "a tie that counts as a new best": _tie_is_best,
-            "a tie that is not counted: it is no new best, so it is waited for": _tie_does_nothing,
+            "a tie that is not counted: it is no new best, so it adds 1": _tie_does_nothing,
             "epochs that are counted from 0": lambda a, p: max(0, stop(a, p) - 1),
-            "a count that is not set back by a new best": _never_reset,
+            "a count that a new best does not reset": _never_reset,
             "a comparison with the epoch before, not with the best so far": _than_the_one_before,
             "a stop that never comes": lambda a, p: 0,
             "the epoch of the best result, not that of the stop": lambda a, p: (
@@ -263,7 +263,7 @@ EXERCISES = [
         },
         (
             "Keep two things: the best accuracy so far, and how many epochs ago it was.",
-            "A new best sets the count back to 0; any other epoch adds 1.",
+            "A new best resets the count to 0; any other epoch adds 1.",
             "Return the epoch as soon as the count equals patience, and 0 after the loop.",
         ),
         draw=_curve_case,
@@ -338,13 +338,13 @@ EXERCISES = [
             _reader(False, ""), _reader(True, ""), _reader(False, "sorted"),
             _reader(False, "longest"), _reader(True, "sorted"), _reader(True, "longest")],
         {
-            "padding that is tried in a batch of several, where a wrong mask lets it in, too": (
+            "padding tried in a batch of several texts, where a wrong mask lets it in, too": (
                 _in_company
             ),
             "neighbours that are tried in one order only, a shorter text first": (
                 _behind_a_shorter_one
             ),
-            "company that brings padding along: alone, the text needs as many steps": (
+            "neighbours that bring padding along: keep as many steps for the text alone": (
                 _padded_for_company
             ),
             "a neighbour whose words change, not its length": _other_words_beside,
@@ -355,8 +355,8 @@ EXERCISES = [
         },
         (
             "Change what stands in the padding. Put a text alone into a batch, then with others.",
-            "The experiments can disturb each other: try the padding with a text that is alone, "
-            "and keep the number of steps when company comes.",
+            "The experiments can disturb each other: try the padding with a text on its own, "
+            "and keep the number of steps when you add neighbours.",
             "Neighbours may be longer or shorter, and stand before or after: try all four.",
         ),
         draw=_drawn_reader,

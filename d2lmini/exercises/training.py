@@ -312,7 +312,7 @@ EXERCISES = [
                 unknown_share(s, n + 1)
             ),
             "the share that is known": lambda s, n: 1 - unknown_share(s, n),
-            "tokens that are normalised first; they are parted by blanks, and that is all": (
+            "tokens that are normalised first; here spaces alone separate tokens": (
                 lambda s, n: unknown_share([" ".join(s).lower().replace(".", " . ")], n)
             ),
         },
@@ -396,7 +396,7 @@ EXERCISES = [
         },
         (
             "Of two Counters, a | b takes the larger counts, and a & b the smaller ones.",
-            "An n-gram may match as often as it stands in the reference that has it most often.",
+            "An n-gram may match as often as it occurs in the reference that has it most.",
             "The length: min(lengths, key=lambda n: (abs(n - len(predicted)), n)).",
         ),
         draw=_bleu_case,
@@ -406,7 +406,7 @@ EXERCISES = [
         lambda: ["rises", "rises"],  # chapter 8 asserts it on the recorded runs
         [()],
         {
-            "the fear that a larger net only memorises better": lambda: ["rises", "falls"],
+            "the fear that more layers only memorise better": lambda: ["rises", "falls"],
             "depth without effect on the translations; see the table in the solution": lambda: [
                 "rises",
                 "stays",
@@ -447,7 +447,7 @@ EXERCISES = [
         },
         (
             "Let the logits of a single position be very wrong. Which positions move the loss?",
-            "Nothing that is wrong at the last real token of a sentence costs anything.",
+            "A mistake at the last real token of a sentence costs nothing.",
             "It is the masked loss with valid_lens - 1.",
         ),
         draw=_sentences_batch_case,
@@ -475,7 +475,7 @@ EXERCISES = [
             "a rule with only one of the two deviations; both count": lambda ours, theirs: (
                 verdict_on(ours, [statistics.mean(theirs)] * 2)
             ),
-            "a judge that adds the deviations as squares": lambda ours, theirs: _judge(
+            "a judge that adds the squared deviations": lambda ours, theirs: _judge(
                 ours, theirs, math.hypot(statistics.stdev(ours), statistics.stdev(theirs))
             ),
             "a judge that takes the mean of the two deviations": lambda ours, theirs: (

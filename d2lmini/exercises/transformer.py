@@ -278,7 +278,7 @@ EXERCISES = [
             "weights without the axis of the layers": lambda *sizes: shapes(
                 *sizes, order="bh"
             ),
-            "logits of num_hiddens numbers: there is one for each word": lambda b, s, t, d, *rest: [
+            "logits of width num_hiddens, not one for each word": lambda b, s, t, d, *rest: [
                 (b, t, d) if i == 1 else shape
                 for i, shape in enumerate(shapes(b, s, t, d, *rest))
             ],
@@ -398,7 +398,7 @@ EXERCISES = [
             "addnorm(X, Y) with X and Y exchanged: dropout must hit the branch, not the input": (
                 _exchanged
             ),
-            "a network that reads X; it reads what the first add & norm gives": _network_of_input,
+            "an FFN that reads X, not the output of the first add & norm": _network_of_input,
             "a mask with its meaning swapped; see chapter 2": lambda block, X, mask: block(
                 X, ~mask
             ),
@@ -454,7 +454,7 @@ EXERCISES = [
         small_gpt,
         [_gpt_case(2, 5, 1, 2, 4), _gpt_case(3, 9, 2, 5, 8)],
         {
-            "a net that sees the future: every block needs the causal mask": _no_future_hidden,
+            "a network that sees the future: every block needs the mask": _no_future_hidden,
             "a causal mask in the first block only": _first_block_only,
             "a mask that hides each token from itself": _strictly_before,
             "one block where several are given": lambda embedding, blocks, *rest: small_gpt(
@@ -482,11 +482,11 @@ EXERCISES = [
         source_and_order,
         [_net(False, False), _net(True, False), _net(True, True)],
         {
-            "two answers that are always the same: order is one of the things a source has": (
+            "two answers that are always the same: the source may count without its order": (
                 lambda net: [source_and_order(net)[0]] * 2
             ),
             "the two answers exchanged": lambda net: source_and_order(net)[::-1],
-            "the belief that a net uses all that it is given": lambda net: [True, True],
+            "the belief that a network uses all it is given": lambda net: [True, True],
         },
         (
             "Change the source and keep the target. Do the logits move?",

@@ -17,7 +17,7 @@ def explore_attention(query=(1.0, 1.0), similarity="dot", scaled=True, d_k=2) ->
         similarity: "dot", "cosine" or "additive".
         scaled: whether the dot product is divided by the square root of d_k.
         d_k: number of features that the dot product stands for, a power of two up to 1024;
-            None: it is what it is, and there is nothing to divide by, as in chapter 1.
+            None: the plain dot product of chapter 1, with nothing to divide by.
     Source: chapters 1 and 4.
     """
     is_plain = d_k is None

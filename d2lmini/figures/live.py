@@ -38,6 +38,6 @@ class Live(ipywidgets.VBox):
         names = ", ".join(control.description for control in self.controls.values())
         how = (
             f"<p>In a running notebook this cell has controls ({html.escape(names)}), and each "
-            "move computes it anew; the preface says how to run one. Above: its first state.</p>"
+            "move runs it again; the preface says how to run one. Above: its first state.</p>"
         )
         return bundle | {"text/html": self.screen.value + how}

@@ -18,7 +18,7 @@ PARTS = {
     "attention": ("self-attention", "a weighted mean of what all positions offer",
                   "MultiHeadAttention", ("attention", "the-class"), HEADS),
     "self_attention": ("causal self-attention",
-                       "a weighted mean of what this and former positions offer",
+                       "a weighted mean of what this and earlier positions offer",
                        "MultiHeadAttention", ("attention", "the-class"), HEADS),
     "cross_attention": ("cross-attention", "a weighted mean of what the encoder's positions offer",
                         "MultiHeadAttention", ("attention", "the-class"), HEADS),

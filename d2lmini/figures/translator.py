@@ -17,8 +17,8 @@ def explore_translator(
         num_heads: of the net.
         num_steps: longest source and target, <eos> included.
         examples: pairs of a sentence and its translation; the first is shown at the start.
-        translation: of the first by the net, for the still picture,
-        cross: and its cross-attention, (layers, heads, queries, keys).
+        translation: the network's translation of the first, for the still picture.
+        cross: its cross-attention, (layers, heads, queries, keys).
     Source: chapter 9.
     """
     numbers = {name: tensor.detach().float().cpu() for name, tensor in state_dict.items()}

@@ -34,7 +34,7 @@ def explore_verdict(
     verdict = f"{labels[first.label]} {max(first.probabilities):.3f}"
     picture = panels([torch.tensor([first.weights])], [verdict], [""], first.tokens)
     alt = (
-        f"The review '{examples[0]}', of which the net says: {verdict}. Under it, the weight of "
-        "each of its words in the pooling."
+        f"The review '{examples[0]}', with the network's verdict: {verdict}. Below it, the "
+        "weight of each word in the pooling."
     )
     return Figure("verdict.js", state, picture, alt, data, floats(numbers))

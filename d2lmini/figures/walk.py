@@ -44,8 +44,8 @@ def explore_walk(state_dict, num_heads, num_layers, examples, seen, first) -> Fi
     picture = matplotlib.figure.Figure(figsize=(3.6, 3.4), layout="constrained")
     draw_square(picture.subplots(), past, {"forecast": first, "what happened": future})
     alt = (
-        f"A square with a fountain, seen from above. Somebody was observed ({name}); the "
-        "forecast and the path that was walked go on from there."
+        f"A square with a fountain, seen from above. A pedestrian was observed ({name}); the "
+        "forecast and the real path continue from there."
     )
     return Figure("walk.js", state, picture, alt, data, floats(numbers))
 

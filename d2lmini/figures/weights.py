@@ -1,4 +1,4 @@
-"""The numbers of a net, as forward.js reads them."""
+"""The parameters of a network, as forward.js reads them."""
 
 from d2lmini.eight_bits import to_bytes
 

@@ -49,7 +49,7 @@ class Figure(anywidget.AnyWidget):
         picture: a matplotlib figure of the first state.
         alt: what the picture shows, in words.
         data: numbers and words that the browser needs and does not change.
-        weights: numbers of a model, float32.
+        weights: parameters of a model, float32.
     Source: chapter 2.
     """
 

@@ -16,7 +16,7 @@ def explore_writer(net, tokens, prompts) -> Figure:
     Args:
         net: a LanguageModel of chapter 13.
         tokens: the vocabulary's tokens, by id.
-        prompts: beginnings of texts; the first is shown at the start.
+        prompts: prefixes of texts; the first is shown at the start.
     Source: chapter 13.
     """
     numbers = {n: tensor.detach().float().cpu() for n, tensor in net.state_dict().items()}
