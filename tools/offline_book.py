@@ -94,8 +94,8 @@ def make_light(app, exception):
     for path in (out / "_images").glob("*.png"):
         picture = Image.open(path)
         if picture.mode != "P":
-            # 96 colours are enough for a diagram, and a quarter of the size.
-            few = picture.convert("RGB").quantize(96, dither=Image.Dither.NONE)
+            # 64 colours are enough for a diagram, and a quarter of the size.
+            few = picture.convert("RGB").quantize(64, dither=Image.Dither.NONE)
             few.save(path, optimize=True)
 
 
