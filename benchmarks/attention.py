@@ -41,7 +41,7 @@ EXPERIMENTS = {
         for kind in KINDS
     ],
     "additive": [
-        {"name": "eng-fra-mini", "heads": heads, "num_epochs": 60}
+        {"name": "eng-fra-mini", "heads": heads, "num_epochs": 30}
         for heads in ("dot product", "additive")
     ],
 }

@@ -22,7 +22,7 @@ from d2lmini.losses import masked_cross_entropy
 sys.path.append(str(Path(__file__).parents[1] / "tools"))  # the grammar of the corpus
 import make_eng_fra_mini as grammar
 
-EXPERIMENTS = {"heads": [{"num_epochs": 60, "num_sentences": 3000}]}
+EXPERIMENTS = {"heads": [{"num_epochs": 30, "num_sentences": 3000}]}
 RECIPES = {"heads": RECIPE}
 # Words that leave no doubt which English word they come from.
 PARTNERS = {

@@ -25,7 +25,7 @@ SMALL = {"num_epochs": 200, "num_examples": 600, "split": "val"}
 
 EXPERIMENTS = {
     "s1-setting": [{"num_epochs": 200, "num_examples": 600, "name": "fra-eng"}],
-    "eng-fra-mini": [{"num_epochs": 60}],
+    "eng-fra-mini": [{"num_epochs": 30}],
     "warmup-and-smoothing": [
         SMALL,
         SMALL | {"warmup_steps": 200},
