@@ -34,6 +34,8 @@ REMOTE = re.compile(
 
 # A widget whose state is saved, but which needs a kernel to do anything.
 DEAD_WIDGET = re.compile(r'"model_module": "@jupyter-widgets/(?:controls|output)"')
+# A directive that was not understood, and stands on the page as it is.
+DIRECTIVE = re.compile(r"\{(?:admonition|exercise|solution|bibliography)\}")
 # A formula whose full stop may begin the next line.
 LOOSE_MARK = re.compile(
     r'(?<!<span class="unbroken">)<span class="math notranslate nohighlight">[^<]*</span>[.,;:]'
@@ -52,7 +54,7 @@ class Page(HTMLParser):
         self.problems += [
             f"fetches: {m[0]}" for _, body in code for m in REMOTE.finditer(body)
         ]
-        for what in (DEAD_WIDGET, LOOSE_MARK):
+        for what in (DEAD_WIDGET, DIRECTIVE, LOOSE_MARK):
             self.problems += [f"must not hold {m[0]}" for m in what.finditer(text)]
 
     def handle_starttag(self, tag, attrs):

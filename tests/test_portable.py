@@ -119,7 +119,7 @@ def test_an_exercise_and_its_solution():
     cells = [new_markdown_cell(exercise), answer, new_markdown_cell(solution)]
     built = expand(new_notebook(cells=cells)).cells
     assert [cell.source for cell in built] == [
-        "`````{exercise} Two $x$\n:label: masks-1\n\n★★ Why?\n\n$$\n1\n$$\n`````",
+        "~~~~~{exercise} Two $x$\n:label: masks-1\n\n★★ Why?\n\n$$\n1\n$$\n~~~~~",
         "check.exercise('masks-1', x)",
         "```{solution-start} masks-1\n:class: dropdown\n```",
         "First",
@@ -143,17 +143,17 @@ def test_an_exercise_and_its_solution():
         ("[chapter 2](02-masks.ipynb)", "[chapter 2](02-masks.ipynb)"),
         (
             "> **Title**\n>\n> one\n>\n> two\n\nafter",
-            "`````{admonition} Title\n:class: warning\n\none\n\ntwo\n`````\n\nafter",
+            "~~~~~{admonition} Title\n:class: warning\n\none\n\ntwo\n~~~~~\n\nafter",
         ),
         (
             "before\n\n<details>\n<summary>More</summary>\n\n```\nx\n```\n\n</details>",
-            "before\n\n`````{admonition} More\n:class: dropdown\n\n```\nx\n```\n`````",
+            "before\n\n~~~~~{admonition} More\n:class: dropdown\n\n```\nx\n```\n~~~~~",
         ),
         (
             "<details>\n<summary>A</summary>\n\na\n\n</details>\n\n"
             "<details>\n<summary>B</summary>\n\nb\n\n</details>",
-            "`````{admonition} A\n:class: dropdown\n\na\n`````\n\n"
-            "`````{admonition} B\n:class: dropdown\n\nb\n`````",
+            "~~~~~{admonition} A\n:class: dropdown\n\na\n~~~~~\n\n"
+            "~~~~~{admonition} B\n:class: dropdown\n\nb\n~~~~~",
         ),
     ],
 )

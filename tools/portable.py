@@ -48,9 +48,9 @@ BIBLIOGRAPHY = "```{bibliography}\n:all:\n:style: plain\n```\n"
 
 
 def directive(name, argument, options, text):
-    """A directive of MyST; its fence is longer than those that it may hold."""
+    """A directive of MyST; its fence is of tildes, since the title may have backticks."""
     lines = [f":{key}: {value}" for key, value in options.items()]
-    return "\n".join([f"`````{{{name}}} {argument}", *lines, "", text, "`````"])
+    return "\n".join([f"~~~~~{{{name}}} {argument}", *lines, "", text, "~~~~~"])
 
 
 def expand_markdown(text):
