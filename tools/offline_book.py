@@ -46,7 +46,8 @@ def drop_dead_state(app, pagename, templatename, context, doctree):
                 if widget["model_module"] == "anywidget"
             }
             # A token may hold "</script>", which would end this script.
-            attributes["body"] = json.dumps(saved).replace("</", "<\\/")
+            body = json.dumps(saved, ensure_ascii=False, separators=(",", ":"))
+            attributes["body"] = body.replace("</", "<\\/")
 
 
 def copy_mathjax(app, exception):
@@ -94,8 +95,8 @@ def make_light(app, exception):
     for path in (out / "_images").glob("*.png"):
         picture = Image.open(path)
         if picture.mode != "P":
-            # 64 colours are enough for a diagram, and a quarter of the size.
-            few = picture.convert("RGB").quantize(64, dither=Image.Dither.NONE)
+            # 40 colours are enough for a diagram, and a quarter of the size.
+            few = picture.convert("RGB").quantize(40, dither=Image.Dither.NONE)
             few.save(path, optimize=True)
 
 
