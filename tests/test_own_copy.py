@@ -3,7 +3,7 @@
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from own_copy import ROOT, update  # of tools/
+from own_copy import ROOT, main, update  # of tools/
 
 
 def write(path, *sources):
@@ -93,3 +93,11 @@ def test_a_notebook_that_cannot_be_read_is_left_alone(folders):
 def test_the_book_s_own_notebooks(tmp_path):
     assert update(ROOT / "book", tmp_path / "own") == []
     assert update(ROOT / "book", tmp_path / "own") == []
+
+
+def test_the_ledger_must_be_where_the_notebooks_read_it(tmp_path):
+    with pytest.raises(SystemExit, match="must lie beside results/"):
+        main(tmp_path / "own")
+    (tmp_path / "results").mkdir()
+    main(tmp_path / "own")
+    assert (tmp_path / "own" / "08-training.ipynb").exists()

@@ -22,8 +22,12 @@ def still(picture, alt: str, kind: str = "d2lmini-still") -> str:
 
 def _light(svg: str) -> str:
     """Without what nobody sees: who made it, line breaks, and less than 1/100 of a point."""
+
+    def rounded(tag):
+        return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", tag[0])
+
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
-    svg = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", svg)
+    svg = re.sub(r"<[^>]*>", rounded, svg)  # in tags, not in what a reader reads
     return re.sub(r"\s+", " ", svg)
 
 
