@@ -50,6 +50,12 @@ def drop_dead_state(app, pagename, templatename, context, doctree):
             attributes["body"] = body.replace("</", "<\\/")
 
 
+def drop_empty_spans(app, pagename, templatename, context, doctree):
+    """Leave out the spans of highlighted code that hold nothing, or a space."""
+    body = context.get("body", "").replace("<pre><span></span>", "<pre>")
+    context["body"] = body.replace('<span class="w"> </span>', " ")
+
+
 def copy_mathjax(app, exception):
     """Put MathJax beside the pages."""
     if exception or app.builder.format != "html":
@@ -95,8 +101,9 @@ def make_light(app, exception):
     for path in (out / "_images").glob("*.png"):
         picture = Image.open(path)
         if picture.mode != "P":
-            # 40 colours are enough for a diagram, and a quarter of the size.
-            few = picture.convert("RGB").quantize(40, dither=Image.Dither.NONE)
+            # 64 colours are enough for a diagram, and a quarter of the size. (With 40, thin
+            # lines lose theirs.)
+            few = picture.convert("RGB").quantize(64, dither=Image.Dither.NONE)
             few.save(path, optimize=True)
 
 
@@ -104,6 +111,7 @@ def setup(app):
     app.add_post_transform(KeepStillPictures)
     app.connect("html-page-context", remove_thebe, priority=900)
     app.connect("html-page-context", drop_dead_state, priority=900)
+    app.connect("html-page-context", drop_empty_spans, priority=900)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", make_light)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
