@@ -1,6 +1,7 @@
 """Grading a class: what is handed in can be anything, and costs at most its own marks."""
 
 import csv
+import itertools
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import sys
 import zipfile
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -363,10 +365,45 @@ def test_what_the_kernel_refuses(marks):
     assert os.access(ROOT / "README.md", os.R_OK)
 
 
+READER = """
+import sys
+from pathlib import Path
+from d2lmini.course.confined import confine
+site, package, room = map(Path, sys.argv[1:])
+assert confine([site, sys.prefix, sys.base_prefix], [package], room) == []
+for place in (site, package, package / "exercises"):
+    try:
+        print((place / "text").read_text())
+    except PermissionError:
+        print("refused")
+"""
+
+
+@ON_LINUX
+def test_an_installed_package_is_out_of_reach_among_what_may_be_read(tmp_path):
+    """The solutions lie beside the libraries when the package is installed."""
+    site, room = tmp_path / "site", tmp_path / "room"
+    for folder in (room, site, site / "d2lmini", site / "d2lmini/exercises"):
+        folder.mkdir()
+        (folder / "text").write_text(folder.name)
+    command = [sys.executable, "-c", READER, site, site / "d2lmini", room]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["site", "refused", "refused"]
+
+
 def test_an_answer_that_takes_all_the_time_leaves_none(monkeypatch, marks):
     monkeypatch.setattr("d2lmini.course.marking.A_SUBMISSION", 0.0)
     found = marks(**{"masks-3": RIGHT_CELLS["masks-3"]})
     assert "took all of the 0 seconds" in found["masks-3"].message
+
+
+def test_what_the_answers_before_took_is_not_given_again(monkeypatch, marks):
+    clock = SimpleNamespace(monotonic=itertools.count(0.0, step=70.0).__next__)
+    monkeypatch.setattr("d2lmini.course.marking.time", clock)  # 50 s left, then none
+    first, second = [task.name for task in MASKS if task.name in ("masks-2", "masks-3")]
+    found = marks(**{name: RIGHT_CELLS[name] for name in (first, second)})
+    assert found[first].verdict == RIGHT
+    assert "took all of the 120 seconds" in found[second].message
 
 
 NO_ANSWERS = {

@@ -170,6 +170,18 @@ def test_a_report_that_was_taken_away_is_written_whole(tmp_path, capsys):
     assert entry(path) == {"verdict": RIGHT, "attempts": 1, "hints_used": 0}
 
 
+def test_a_link_stays_a_link(tmp_path, capsys):
+    kept, link = tmp_path / "kept.json", tmp_path / "answers.json"
+    try:
+        link.symlink_to(kept)
+    except OSError:
+        pytest.skip("this user may make no links")
+    check.exercise("masks-3", softmax)
+    check.report(link)
+    assert link.is_symlink()
+    assert entry(kept)["verdict"] == RIGHT
+
+
 @pytest.mark.parametrize(
     ("exercises", "rule"),
     [

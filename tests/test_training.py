@@ -380,6 +380,25 @@ def test_the_validation_loss_is_that_of_evaluate(device):
     assert net.training  # as before
 
 
+def test_the_report_tells_both_losses(monkeypatch, capsys, device):
+    monkeypatch.setenv("CI", "1")  # a line, and no bar
+    history = train(perceptron(), squares(), squared_error, 0.02, 1, device)
+    assert f"epoch 1: loss {history.loss[1]:.3f}, " in capsys.readouterr().err
+    both = {"val_batches": squares(7, seed=1)}
+    history = train(perceptron(), squares(), squared_error, 0.02, 1, device, **both)
+    told = f"epoch 1: loss {history.loss[1]:.3f}, val_loss {history.val_loss[1]:.3f}, "
+    assert told in capsys.readouterr().err
+
+
+def test_without_a_batch_there_is_no_loss(device):
+    class Nothing(IterableDataset):  # that it is empty shows only when it is read
+        def __iter__(self):
+            return iter(())
+
+    with pytest.raises(ValueError, match=r"batches \(0\) must be at least 1"):
+        evaluate(perceptron(), DataLoader(Nothing()), squared_error, device)
+
+
 def test_an_interrupted_evaluation_leaves_the_net_in_training_mode(device):
     def stopped(net, batch):
         raise KeyboardInterrupt
