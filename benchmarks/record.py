@@ -62,6 +62,7 @@ SEEDS_OF = dict.fromkeys(
     [
         "sst2",
         "eth-ucy",
+        "eth-ucy-mirrored",
         "fra-eng-full",
         "fra-eng-gru",
         "multi30k",
