@@ -256,7 +256,7 @@ EXERCISES = [
             ),
         },
         (
-            "Look at the three pictures of the section on axes: how many cells are bright?",
+            "Look at the pictures of *Which numbers enter the mean*: how many cells are bright?",
             "Layer normalisation: one token. Batch normalisation: one feature of all tokens.",
             "num_hiddens; batch * steps; steps * num_hiddens.",
         ),
