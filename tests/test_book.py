@@ -1,5 +1,6 @@
 """The form of the book: files, notebooks, cells, alternative texts, exercises."""
 
+import ast
 import json
 import re
 import statistics
@@ -114,6 +115,17 @@ def test_git_knows_the_files():
         for source in (cell.source for cell in cells(path, "code")):
             for entry in re.findall(r'ledger\("([\w-]+)"', source):
                 assert f"results/{entry}.json" in names
+
+
+@every_notebook
+def test_a_closed_cell_says_what_is_in_it(path):
+    for cell in cells(path, "code"):
+        if {"hide-input", "hide-cell"} & set(cell.metadata.get("tags", [])):
+            label = cell.metadata["mystnb"]["code_prompt_show"]
+            if cell.source.startswith("# d2lmini/"):
+                parts = ast.parse(cell.source).body
+                names = [part.name for part in parts if hasattr(part, "name")]
+                assert label == f"Code: {', '.join(names)}"
 
 
 @every_notebook
