@@ -62,7 +62,6 @@ SEEDS_OF = dict.fromkeys(
     [
         "sst2",
         "eth-ucy",
-        "eth-ucy-mirrored",
         "fra-eng-full",
         "fra-eng-gru",
         "multi30k",

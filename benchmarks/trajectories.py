@@ -54,9 +54,7 @@ SCENE = {
     "noise": NOISE,
     "neighbours": NUM_NEIGHBOURS,
 }
-RECIPES = {"square": SQUARE} | dict.fromkeys(
-    ["eth-ucy", "eth-ucy-choice", "eth-ucy-mirrored"], SCENE
-)
+RECIPES = {"square": SQUARE, "eth-ucy": SCENE, "eth-ucy-choice": SCENE}
 
 EXPERIMENTS = {
     "square": [
@@ -88,15 +86,6 @@ EXPERIMENTS = {
             "model": "Transformer",
             "noise": "noise on half",
             "others": True,
-        },
-    ],
-    # A street has no preferred side, so neither should a forecast.
-    "eth-ucy-mirrored": [
-        {
-            "name": "eth-ucy",
-            "model": "Transformer",
-            "noise": "noise on half",
-            "mirrored": True,
         },
     ],
     # Which noise? For a test scene, that which is best on the other scenes, each of them left
@@ -399,28 +388,15 @@ def train_forecaster(names, noise, others):
 
 
 @torch.no_grad()
-def forecasts_of(net, name, others, mirrored=False):
-    """Means and log sigmas of all windows of a scene, in its turned frame; and the paths.
-
-    Args:
-        mirrored: whether a forecast is the mean of that of the path and that of its mirror
-            image, mirrored back; of a net that is not told of others.
-    """
+def forecasts_of(net, name, others):
+    """Means and log sigmas of all windows of a scene, in its turned frame; and the paths."""
     positions, _, neighbours, counts = scene(name)
     paths, neighbours = turned(positions, neighbours)
-    if mirrored:
-        flip = torch.tensor([1.0, -1.0])
-        both = [told_of(net, paths[:, :OBSERVED] * f) for f in (torch.ones(2), flip)]
-        (means, log_sigmas), (mirror, mirror_sigmas) = both
-        return (means + mirror * flip) / 2, (log_sigmas + mirror_sigmas) / 2, paths
-    return *told_of(net, paths[:, :OBSERVED], *(neighbours, counts)[: 2 * others]), paths
-
-
-def told_of(net, *arrays):
-    """What net says of many windows, some at a time."""
+    arrays = paths[:, :OBSERVED], *(neighbours, counts)[: 2 * others]
     rows = zip(*(array.split(2048) for array in arrays), strict=True)
     parts = [net(*(array.to(try_gpu()) for array in row)) for row in rows]
-    return [torch.cat(part).cpu() for part in zip(*parts, strict=True)]
+    means, log_sigmas = (torch.cat(part).cpu() for part in zip(*parts, strict=True))
+    return means, log_sigmas, paths
 
 
 def jitter(paths):
@@ -459,7 +435,7 @@ def partial_futures(name):
     return torch.tensor(errors).mean(dim=0).tolist(), len(errors)
 
 
-def run_scenes(seed, model, noise=None, others=False, mirrored=False):
+def run_scenes(seed, model, noise=None, others=False):
     """Leave each scene out in turn: trained on the others, tested on it."""
     scenes = {}
     for name in SCENES:
@@ -481,7 +457,7 @@ def run_scenes(seed, model, noise=None, others=False, mirrored=False):
         else:
             torch.manual_seed(seed)
             net = train_forecaster(rest, noise, others)
-            predicted, log_sigmas, _ = forecasts_of(net, name, others, mirrored)
+            predicted, log_sigmas, _ = forecasts_of(net, name, others)
             found["nats"] = gaussian_loss(predicted, log_sigmas, paths[:, OBSERVED:]).item()
         found["ade"], found["fde"] = displacement_errors(predicted, paths[:, OBSERVED:])
         each = (predicted - paths[:, OBSERVED:]).norm(dim=-1).mean(dim=1)
