@@ -13,7 +13,7 @@ HEADS = "products of the heads' outputs with W_o"
 
 PARTS = {
     "embedding": ("embedding + positions", "an id's row of the table, times √d, plus its position",
-                  "TokenEmbedding", ("transformer", "tokens-in"),
+                  "TokenEmbedding", ("transformer", "encoder-decoder-and-both"),
                   "the id's number times √d, and the position's"),
     "attention": ("self-attention", "a weighted mean of what all positions offer",
                   "MultiHeadAttention", ("attention", "the-class"), HEADS),

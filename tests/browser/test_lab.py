@@ -32,15 +32,20 @@ RAW = re.compile(
 def lab(tmp_path_factory):
     """The address of a JupyterLab that serves the book's notebooks, and one with one figure."""
     folder = tmp_path_factory.mktemp("lab")
+    own_copy = folder / "own"
+    own_copy.mkdir()
     for path in [*NOTEBOOKS, *BOOK.glob("*.md")]:
-        shutil.copy(path, folder)
+        shutil.copy(path, own_copy)
+    shutil.copytree(
+        BOOK.parent / "results", folder / "results"
+    )  # beside it, as make lab has it
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in CELLS])
     notebook.metadata.kernelspec = {
         "name": "python3",
         "display_name": "Python 3",
         "language": "python",
     }
-    nbformat.write(notebook, folder / "figure.ipynb")
+    nbformat.write(notebook, own_copy / "figure.ipynb")
     settings = folder / "config" / "lab" / "user-settings" / "@jupyterlab"
     tracker = settings / "notebook-extension" / "tracker.jupyterlab-settings"
     tracker.parent.mkdir(parents=True)
@@ -55,7 +60,7 @@ def lab(tmp_path_factory):
     }
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}",
                "--ServerApp.port_retries=0", "--IdentityProvider.token=",
-               f"--ServerApp.root_dir={folder}", "--LabApp.news_url=None"]  # fmt: skip
+               f"--ServerApp.root_dir={own_copy}", "--LabApp.news_url=None"]  # fmt: skip
     address = f"http://127.0.0.1:{port}"
     log = folder / "log"
     with log.open("w") as out:
