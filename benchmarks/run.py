@@ -152,7 +152,7 @@ def main():
     """Measure and print, row by row."""
     row("what", "to reach", "measured here")
     row("---", "---", "---")
-    row("import d2lmini, beyond torch", "<= 0.1 s", f"{import_seconds():.3f} s")
+    row("import d2lmini, beyond torch", "<= 0.02 s", f"{import_seconds():.3f} s")
     path = data_folder() / REGISTRY["fra-eng"].splits["train"][0].path
     if path.exists():
         row("fra-eng, load 600 pairs", "<= 0.1 s", f"{load_seconds(600):.3f} s")
@@ -166,8 +166,8 @@ def main():
     else:
         row("fra-eng", "-", f"not measured: {path} does not exist")
     plain, same = against_pytorch("fra-eng" if path.exists() else "eng-fra-mini")
-    row("tokens/s over nn.Transformer in a plain loop", ">= 1.2", f"{plain:.2f}")
-    row("tokens/s over nn.Transformer in the book's own loop", ">= 1.2", f"{same:.2f}")
+    row("tokens/s over nn.Transformer in a plain loop", ">= 1.7", f"{plain:.2f}")
+    row("tokens/s over nn.Transformer in the book's own loop", ">= 1.15", f"{same:.2f}")
     runs = [run(seed, 60) for seed in SEEDS]
     scores = mean_sd([r["bleu"] for r in runs])
     row(f"eng-fra-mini, held out: {runs[0]['signature']}", ">= 70", scores)
@@ -178,8 +178,8 @@ def main():
     near = f"{within_one_word(test, seen)} of {len(test)}"
     row("of these sentences, one word away from a training sentence", "-", near)
     cold, warm = book_seconds()
-    row("make book, requirements installed, cold", "<= 240 s", f"{cold:.0f} s")
-    row("make book, nothing changed", "<= 15 s", f"{warm:.1f} s")
+    row("make book, requirements installed, cold", "<= 360 s", f"{cold:.0f} s")
+    row("make book, nothing changed", "<= 6 s", f"{warm:.1f} s")
 
 
 if __name__ == "__main__":

@@ -361,9 +361,10 @@ def check_token_ids(net, batches, tgt_vocab) -> None:
     check_vocabs(tgt_vocab=tgt_vocab)
     arrays = getattr(getattr(batches, "dataset", None), "tensors", ())
     for side, tokens in zip(("encoder", "decoder"), arrays[::2], strict=False):
-        for module in getattr(net, side, nn.Module()).modules():
-            if isinstance(module, nn.Embedding):
-                check_tokens(tokens.cpu(), module.num_embeddings)
+        modules = getattr(net, side, nn.Module()).modules()
+        tables = [m.num_embeddings for m in modules if isinstance(m, nn.Embedding)]
+        if tables:  # the largest is that of the words; another may hold positions
+            check_tokens(tokens.cpu(), max(tables))
 
 
 def check_search(net, src, bos, eos, num_steps, beam_size=1, batch=1) -> None:

@@ -57,6 +57,12 @@ def test_the_process_is_kept():
     assert child().process.pid == first
 
 
+def test_to_wait_costs_a_part_of_what_to_compute_costs(monkeypatch, quick):
+    before, now = child().spent(), process.time.monotonic()
+    monkeypatch.setattr("d2lmini.checking.process.time.monotonic", lambda: now + 600)
+    assert child().spent() - before == pytest.approx(600 / process.PATIENCE, abs=5)
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -544,6 +544,13 @@ def test_ids_without_a_row_are_found_before_the_first_step(device):
         train_seq2seq(net, toy_data(), 0.01, 1, Vocab([]), device)
 
 
+def test_another_table_may_have_fewer_rows_than_there_are_words(device):
+    net = tiny_net()
+    net.encoder.places = nn.Embedding(2, 8)  # of positions, say
+    history = train_seq2seq(net, toy_data(), 0.01, 1, Vocab([]), device)
+    assert len(history) == 1
+
+
 def test_xavier_draws_by_both_sides_of_a_matrix():
     net = nn.Sequential(nn.Linear(50, 150), nn.LayerNorm(150))
     old, norm = net[0].weight.clone(), net[1].weight.clone()
