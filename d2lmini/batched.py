@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import torch
 
-from d2lmini.arguments import check_extension, check_sampling, check_search
 from d2lmini.data import encode, normalise
 from d2lmini.data.arguments import check_batched, check_translation
 from d2lmini.generation import Hypothesis, log_prob_per_token
 from d2lmini.masks import padding_mask
+from d2lmini.training_arguments import check_extension, check_sampling, check_search
 
 
 def translate_all(
@@ -114,7 +114,7 @@ def generate(
     Returns:
         A Hypothesis for each sentence.
     Raises:
-        TypeError, ValueError: see arguments.check_search.
+        TypeError, ValueError: see training_arguments.check_search.
     Source: chapter 8.
     """
     check_search(net, src, bos, eos, num_steps, batch="batch")
@@ -155,7 +155,7 @@ def extend(
         to each, (texts,).
     Source: chapters 8 and 12.
     """
-    check_extension(tokens, num_steps, eos)
+    check_extension(tokens, num_steps, choose, eos)
     logits, caches = decode(tokens, None)
     totals = logits.new_zeros(len(tokens))
     running = torch.ones_like(totals, dtype=torch.bool)

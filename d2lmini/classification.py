@@ -6,16 +6,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from d2lmini.arguments import (
-    check_classes,
-    check_modules,
-    check_sequences,
-    check_sizes,
-    check_texts,
-)
+from d2lmini.arguments import check_modules, check_sequences, check_sizes
 from d2lmini.data import Vocab, encode, normalise
 from d2lmini.data.arguments import check_classified, check_known
 from d2lmini.masks import masked_softmax, padding_mask
+from d2lmini.training_arguments import check_classes, check_texts
 
 
 class AttentionPooling(nn.Module):

@@ -11,15 +11,14 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from d2lmini.arguments import (
-    check_count,
+from d2lmini.arguments import check_count, check_modules, check_vocabs
+from d2lmini.losses import seq2seq_loss
+from d2lmini.training_arguments import (
     check_counted,
     check_evaluation,
-    check_modules,
-    check_token_ids,
     check_training,
+    checked,
 )
-from d2lmini.losses import seq2seq_loss
 
 
 def xavier_init(net: nn.Module) -> None:
@@ -110,7 +109,7 @@ def evaluate(net, batches, loss, device) -> float:
     Source: chapter 8.
     """
     check_evaluation(net, batches, loss, device)
-    was_training = net.training
+    loss, was_training = checked(loss), net.training
     net.to(device).eval()
     try:
         steps = [loss(net, [array.to(device) for array in batch]) for batch in batches]
@@ -159,13 +158,14 @@ def train(
         A pandas table, one row a finished epoch: loss, {unit}_per_sec and, with val_batches,
         val_loss.
     Raises:
-        TypeError, ValueError: see arguments.check_training.
+        TypeError, ValueError: see training_arguments.check_training.
     Source: chapter 8.
     """
     # Imported here: it takes longer to import than all of d2lmini.
     from pandas import DataFrame
 
     check_training(net, batches, loss, lr, num_epochs, device, val_batches, keep_best, unit)
+    loss = checked(loss)
     net.to(device).train()
     optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(warmup_steps))
@@ -217,7 +217,7 @@ def train_seq2seq(
         not counted).
     Source: chapter 8.
     """
-    check_token_ids(net, train_iter, tgt_vocab)
+    check_vocabs(tgt_vocab=tgt_vocab)
     loss = functools.partial(
         seq2seq_loss, bos=tgt_vocab.bos, label_smoothing=label_smoothing
     )

@@ -1,6 +1,7 @@
 """Dependencies point one way, and importing the package is cheap."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,29 +15,30 @@ CORE = {"arguments", "masks", "positions", "attention", "layers"}
 ALLOWED = {
     "chapters": set(),
     "arguments": set(),
+    "training_arguments": {"arguments"},
     "masks": {"arguments"},
     "positions": {"arguments", "masks"},
     "attention": {"arguments", "masks", "positions"},
     "layers": {"arguments", "masks", "positions", "attention"},
     "transformer": CORE,
     "devices": set(),
-    "losses": {"arguments"},
-    "training": {"arguments", "losses"},
+    "losses": {"training_arguments"},
+    "training": {"arguments", "losses", "training_arguments"},
     "data": {"arguments"},
-    "generation": {"arguments", "masks"},
+    "generation": {"masks", "training_arguments"},
     "translation": {"arguments", "data", "generation"},
-    "batched": {"arguments", "data", "generation", "masks"},
+    "batched": {"data", "generation", "masks", "training_arguments"},
     "eight_bits": set(),
     "translator": {"arguments", "batched", "data", "devices", "eight_bits", "transformer"},
-    "classification": {"arguments", "data", "masks"},
+    "classification": {"arguments", "data", "masks", "training_arguments"},
     "trajectories": {"arguments", "data", "layers", "masks", "positions", "transformer"},
     "efficient": {"arguments"},
     "modern": {"arguments", "attention", "losses", "masks"},
     "figures": {"arguments", "chapters", "data", "masks", "positions", "eight_bits"},
-    "checking/trying": set(),
-    "checking/properties": {"masks", "checking/trying"},
+    "checking/trying": {"arguments"},
+    "checking/properties": {"arguments", "masks", "checking/trying"},
     "checking/comparisons": {"checking/trying"},
-    "checking/gradients": {"masks", "checking/trying"},
+    "checking/gradients": {"arguments", "masks", "checking/trying"},
     "checking/bugs": CORE | {"transformer"},
     "checking/drawing": set(),
     "checking/subjects": set(),
@@ -53,7 +55,7 @@ ALLOWED = {
     "checking/child": {"check", "checking/grading", "checking/process", "checking/records",
                        "checking/subjects", "checking/values"},
     "checking/verdict": set(),
-    "checking/records": {"chapters", "checking/grading", "checking/process",
+    "checking/records": {"arguments", "chapters", "checking/grading", "checking/process",
                          "checking/verdict"},
     # Names under which chapters and users call what lies in a folder.
     "check": {"checking/records", "checking/properties", "checking/comparisons",
@@ -127,14 +129,33 @@ def test_what_may_be_imported_has_no_circle():
         done |= ready
 
 
-def test_only_grading_finds_the_exercises():
-    inside = {path for path in FILES if room(path) == "exercises"}
-    users = {
-        room(p)
-        for p in FILES
-        if p not in inside and "d2lmini.exercises.{" in p.read_text("utf-8")
+def test_no_two_files_import_each_other():
+    """Nor in a longer circle: those of one folder, too, which ALLOWED takes together."""
+    left = {path: imported(path)[1] - {path} for path in FILES}
+    while left:
+        ready = [path for path, needed in left.items() if not needed & left.keys()]
+        assert ready, f"a circle among {sorted(path.name for path in left)}"
+        for path in ready:
+            del left[path]
+
+
+def test_only_two_modules_name_others_in_a_string():
+    """Grading finds the exercises, and process.py tells another Python what to run."""
+    named = set()
+    for path in FILES:
+        tree = ast.parse(path.read_text("utf-8"))
+        said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and id(node) not in said:  # no docstring
+                for rest in re.findall(r"\bd2lmini((?:\.\w+)+)", str(node.value)):
+                    place = PACKAGE.joinpath(*rest.split(".")[1:])
+                    if place.is_dir() or place.with_suffix(".py").exists():
+                        named.add((room(path), room(place.with_suffix(".py"))))
+    named = {(user, used) for user, used in named if user != used}
+    assert named == {
+        ("checking/grading", "exercises"),
+        ("checking/process", "checking/child"),
     }
-    assert users == {"checking/grading"}
 
 
 def test_importing_the_package_loads_no_plots_tables_widgets_or_web_client():

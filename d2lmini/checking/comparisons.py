@@ -13,6 +13,7 @@ from d2lmini.checking.trying import (
     ERRORS,
     Result,
     call,
+    check_tried,
     copies,
     difference,
     largest,
@@ -34,6 +35,7 @@ def matches(
         tolerance: None = what rounding in the dtype of the reference may change.
     Source: chapter 4.
     """
+    check_tried(block=block, reference=reference)
     with same_draws(*inputs):
         ours = block(*copies(inputs))
     with same_draws(*inputs):
@@ -82,6 +84,7 @@ def incremental(
         at_once: how many positions are read in each step that has a cache.
     Source: chapter 7.
     """
+    check_tried(X, decoder=decoder)
     steps = X.shape[1]
     worst, found = 0.0, ""
     with mode(decoder, training=False):
@@ -133,6 +136,7 @@ def weights_explain_output(
         output: (batch, queries, features); weights: (batch, heads, queries, keys)
     Source: chapter 4.
     """
+    check_tried(queries, attention=attention)
     name, num_keys = "weights_explain_output", keys.shape[1]
     with mode(attention, training=False):
         output, weights = call(attention, queries, keys, values, mask)

@@ -9,9 +9,11 @@ from contextlib import closing
 import torch
 from torch import Tensor, nn
 
+from d2lmini.arguments import check_modules
 from d2lmini.checking.trying import (
     TOLERANCE,
     Result,
+    check_tried,
     copies,
     difference,
     drawn_like,
@@ -33,6 +35,7 @@ def finite_gradients(block: Callable, X: Tensor) -> Result:
         X: of the floating dtype in question, or token ids.
     Source: chapter 2.
     """
+    check_tried(X, block=block)
     name, steps = "finite_gradients", X.shape[1]
     lens = torch.full((len(X),), steps, device=X.device)
     lens[0] = 0
@@ -69,6 +72,8 @@ def every_parameter_trained(
     must also match the slope of the output; half precision is too coarse to tell.
     Source: chapter 7.
     """
+    check_tried(X, block=block)
+    check_modules(block=block)
     with mode(block, training=False):
         return _trained(block, _leaf(X), mask)
 

@@ -34,6 +34,7 @@ THREADS = 500  # PyTorch starts as many as there are cores
 FILES, FILE_BYTES = 1000, 256 * 1024**2  # in the folder that an answer may write in
 LOOK_EVERY = 0.05  # seconds between two looks at what it takes
 LENGTH = struct.Struct("<Q")  # bytes of the message that follows
+# The other Python knows all of this package: what runs there may use it. None of it runs here.
 PROGRAM = (
     "import sys; sys.path[:] = {path!r}; from d2lmini.checking.child import main; main()"
 )

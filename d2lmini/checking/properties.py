@@ -10,10 +10,12 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from d2lmini.arguments import check_mask, check_valid_lens
 from d2lmini.checking.trying import (
     ERRORS,
     Result,
     call,
+    check_tried,
     difference,
     drawn_like,
     draws,
@@ -48,6 +50,7 @@ def causal(block: Callable, X: Tensor, strict: bool = False) -> Result:
             of token t.
     Source: chapter 2.
     """
+    check_tried(X, block=block)
     steps = X.shape[1]
     mask, first_hidden = causal_mask(steps, device=X.device), 0 if strict else 1
     worst, limit, where, found = 0.0, 0.0, "", ""
@@ -79,6 +82,8 @@ def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
         ValueError: there is no padding.
     Source: chapter 2.
     """
+    check_tried(X, block=block)
+    check_valid_lens(valid_lens, X.shape[1], len(X))
     batch, steps = X.shape[:2]
     valid_lens = valid_lens.to(X.device)
     mask = padding_mask(valid_lens, steps)
@@ -127,6 +132,7 @@ def batch_independent(block: Callable, X: Tensor, mask: Tensor | None = None) ->
         ValueError: there is one sequence only.
     Source: chapter 3.
     """
+    check_tried(X, block=block)
     if len(X) < 2:
         raise ValueError(f"X must hold at least 2 sequences, got {len(X)}")
     all_masks = () if mask is None else (mask,)
@@ -163,6 +169,7 @@ def permutation_equivariant(block: Callable, X: Tensor) -> Result:
 
     Source: chapter 3.
     """
+    check_tried(X, block=block)
     positions = torch.arange(X.shape[1], device=X.device)
     swapped = torch.cat([positions[:2].flip(0), positions[2:]])
     worst = 0.0
@@ -232,6 +239,7 @@ def sees_what_it_may(block: Callable, X: Tensor, mask: Tensor | None = None) -> 
         mask: broadcastable to (batch, heads, steps, steps); None = everything may be seen.
     Source: chapter 2.
     """
+    check_tried(X, block=block)
     batch, steps = X.shape[:2]
     allowed = torch.ones(batch, 1, steps, steps, dtype=torch.bool, device=X.device)
     if mask is not None:
@@ -266,6 +274,8 @@ def rows_sum_to_one(
 
     Source: chapter 2.
     """
+    check_tried(softmax=softmax)
+    check_mask(mask, scores)
     given = scores.clone()
     weights = softmax(given, None if mask is None else mask.clone())
     if (changed := largest(difference(given, scores))) > 0:

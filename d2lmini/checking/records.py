@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from d2lmini.arguments import check_kind
 from d2lmini.chapters import EXERCISE_PAGES
 from d2lmini.checking import grading
 from d2lmini.checking.grading import ALMOST, NOT_ATTEMPTED, RIGHT, WRONG
@@ -128,6 +129,7 @@ def report(path: str | Path) -> None:
         ValueError: the file is there and holds something else.
     Source: chapter 1.
     """
+    check_kind("path", path, str | Path, "a path")
     path = Path(path)
     target = path.resolve()  # what a link leads to
     entries = {name: Record() for name in grading.all_exercises()} | _former(path)

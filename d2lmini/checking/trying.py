@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from d2lmini.arguments import check_kind
+
 TOLERANCE = 1e-5  # what rounding in float32 may change
 
 
@@ -37,6 +39,18 @@ class Result:
         verdict = "holds" if self.holds else "FAILS"
         text = f"{self.name}: {verdict}. {self.sentence}"
         return textwrap.fill(text, 88, subsequent_indent="    ")  # the width of a page
+
+
+def check_tried(X=None, **blocks) -> None:
+    """Functions or modules that are made already, and what they are tried on."""
+    for name, block in blocks.items():
+        if isinstance(block, type) or not callable(block):
+            rule = "must be a function or a module, made already"
+            raise TypeError(f"{name} ({block!r:.60}) {rule}")
+    if X is not None:
+        check_kind("X", X, Tensor, "a torch.Tensor")
+        if X.dim() < 2:
+            raise ValueError(f"X {tuple(X.shape)} must have the shape (batch, steps, ...)")
 
 
 ERRORS = RuntimeError, ValueError, TypeError, IndexError  # by which a block may stop

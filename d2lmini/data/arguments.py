@@ -64,6 +64,26 @@ def check_ngrams(tokens, n) -> None:
     check_count("n", n)
 
 
+def check_merges(merges) -> None:
+    """Pairs of pieces."""
+    check_kind("merges", merges, list | tuple, "a list of pairs")
+    for pair in merges:
+        rule = "a pair of strings"
+        check_kind("merges: pair", pair, tuple, rule)
+        if len(pair) != 2 or not all(isinstance(piece, str) for piece in pair):
+            raise ValueError(f"merges: pair ({pair!r:.60}) must be {rule}")
+
+
+def check_labelled(texts) -> None:
+    """Texts, each with the number of its class."""
+    check_kind("texts", texts, list | tuple, "a list of (text, label)")
+    for text in texts:
+        check_kind("texts: entry", text, list | tuple, "(text, label)")
+        if len(text) != 2:
+            raise ValueError(f"texts: entry ({text!r:.60}) must be (text, label)")
+        check_count("texts: label", text[1], least=0)
+
+
 def check_as_many(predictions, references) -> None:
     """Two lists of strings, equally long, at least one each."""
     check_strings("predictions", predictions)
@@ -73,6 +93,8 @@ def check_as_many(predictions, references) -> None:
             f"len(predictions) ({len(predictions)}) must equal "
             f"len(references) ({len(references)}), and be at least 1"
         )
+    for reference in references:
+        check_words("references", reference)
 
 
 def check_arrays(arrays, batch_size, collate) -> None:

@@ -7,6 +7,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from d2lmini.arguments import check_count
+from d2lmini.data.arguments import check_labelled
 from d2lmini.data.batches import batches, cut_padding
 from d2lmini.data.catalogue import LABELLED
 from d2lmini.data.registry import read_rows
@@ -51,6 +52,7 @@ def label_batches(
         num_steps: length to which texts are cut, <eos> included.
     Source: chapter 10.
     """
+    check_labelled(texts)
     arrays = encode([normalise(text) for text, _ in texts], vocab, num_steps)
     labels = torch.tensor([label for _, label in texts])
     return batches([*arrays, labels], batch_size, cut_texts)

@@ -6,6 +6,7 @@ from pathlib import Path
 from torch.utils.data import DataLoader
 
 from d2lmini.arguments import check_count
+from d2lmini.data.arguments import check_strings
 from d2lmini.data.batches import batches, cut_padding
 from d2lmini.data.catalogue import PAIRS
 from d2lmini.data.registry import read_rows
@@ -53,6 +54,8 @@ def within_one_word(sentences: list[str], training: list[str]) -> int:
         sentences, training: strings, tokens separated by spaces.
     Source: chapter 8.
     """
+    check_strings("sentences", sentences)
+    check_strings("training", training)
     known = set().union(*map(with_a_gap, training))
     return sum(not known.isdisjoint(with_a_gap(sentence)) for sentence in sentences)
 

@@ -5,7 +5,7 @@ from functools import cache
 from itertools import pairwise
 
 from d2lmini.arguments import check_count, check_kind
-from d2lmini.data.arguments import check_strings
+from d2lmini.data.arguments import check_merges, check_strings
 
 START = "▁"  # a piece that begins a word begins with it
 
@@ -71,7 +71,7 @@ class Subwords:
     """
 
     def __init__(self, merges: list[tuple[str, str]]):
-        check_kind("merges", merges, list | tuple, "a list of pairs")
+        check_merges(merges)
         self.ranks = {pair: rank for rank, pair in enumerate(merges)}
         self.pieces_of = cache(self._pieces_of)  # a text holds most words many times
 
