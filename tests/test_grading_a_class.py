@@ -654,7 +654,10 @@ def test_a_folder_is_collected(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(nbformat.writes(notebook(*cells)))
         os.utime(path, (1000 + number, 1000 + number))
-    (tmp_path / "cem.ipynb").symlink_to(tmp_path / "ada/02-masks.ipynb")
+    try:
+        (tmp_path / "cem.ipynb").symlink_to(tmp_path / "ada/02-masks.ipynb")
+    except OSError:
+        pytest.skip("this user may make no links")
     submissions, problems = collect(tmp_path, students)
     ada, bob, cem = submissions
     assert ada.answers["masks-1"] == 'check.exercise("masks-1", new)'

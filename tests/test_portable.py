@@ -6,10 +6,13 @@ import sys
 from pathlib import Path
 
 import nbformat
+import package_map
 import pytest
 from bibliography import entries, page, short_name  # of tools/
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from portable import expand, expand_markdown, expanded
+
+from d2lmini.chapters import EXERCISE_PAGES
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
@@ -68,6 +71,15 @@ def test_links_lead_somewhere(path):
 def test_the_list_of_sources_is_that_of_the_references():
     path = ROOT / "book" / "bibliography.md"
     assert path.read_text(encoding="utf-8") == page(), "run python tools/bibliography.py"
+
+
+def test_the_map_of_the_package_is_that_of_the_notebooks():
+    path = ROOT / "d2lmini" / "README.md"
+    text = path.read_text(encoding="utf-8")
+    assert text == package_map.page(), "run python tools/package_map.py"
+    for target in re.findall(r"\]\((.+?)\)", text):
+        assert (path.parent / target).is_file(), target
+    assert text.count("exercises/") == len(EXERCISE_PAGES) * 2
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS + PAGES, ids=lambda path: path.stem)
