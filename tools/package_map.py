@@ -1,4 +1,4 @@
-"""Where a chapter's code, figure and exercises are: d2lmini/README.md, `python tools/package_map.py`.
+"""d2lmini/README.md: where a chapter's code is, and its figure; `python tools/package_map.py`.
 
 Read off the notebooks: a cell that begins with "# d2lmini/masks.py" shows code of that file, one
 that calls widgets.explore_masks shows the figure that figures/masks.py builds.
@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[1]
 
 HEAD = """# The package, chapter by chapter
 
-A chapter shows the code of its files as it runs, line by line. Checks that hold for any block are in
-`checking/properties.py`, `comparisons.py` and `gradients.py`, and readers call them as `check.…`;
+A chapter shows the code of its files as it runs, line by line. What must hold for any block is in
+`checking/properties.py`, `comparisons.py` and `gradients.py`, and readers call it as `check.…`;
 the bugs of the museum are in `checking/bugs.py`. Checks of arguments are in `arguments.py` and
 `training_arguments.py`, and in `data/arguments.py` for text and paths.
 
