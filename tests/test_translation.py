@@ -14,6 +14,7 @@ from d2lmini import (
     beam_search_batch,
     bleu,
     corpus_bleu,
+    encode,
     greedy_search,
     predict_seq2seq,
 )
@@ -85,6 +86,12 @@ def test_predict_gives_words_and_the_weights_of_the_pass():
     assert weights.cross.shape == (2, 2, steps, 6)
     assert (weights.cross[..., 3:] == 0).all()  # a, b, <eos>; the rest is padding
     torch.testing.assert_close(weights.cross.sum(-1), torch.ones(2, 2, steps))
+    src, lens = encode(["a b"], SRC, 6)
+    tokens = greedy_search(net, src, lens, Vocab.bos, Vocab.eos, 6).tokens
+    net(src, torch.tensor([tokens[:-1]]), lens)  # <bos>, and all tokens but the last
+    masks, cross = net.decoder.attention_weights
+    torch.testing.assert_close(weights.decoder, masks[:, 0])
+    torch.testing.assert_close(weights.cross, cross[:, 0])
 
 
 def test_unknown_words_are_translated_with_a_warning_that_names_them():
