@@ -125,7 +125,7 @@ def test_what_cannot_be_written_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"root \(.*\) must be the folder of the project"):
         write_copies(for_students, tmp_path, tmp_path / "out")
     (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "mine.txt").write_text("mine")
+    (tmp_path / "full" / "mine.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(
         ValueError, match=r"out \(.*\) must be a new folder, or an empty one"
     ):

@@ -385,7 +385,7 @@ def test_an_installed_package_is_out_of_reach_among_what_may_be_read(tmp_path):
     site, room = tmp_path / "site", tmp_path / "room"
     for folder in (room, site, site / "d2lmini", site / "d2lmini/exercises"):
         folder.mkdir()
-        (folder / "text").write_text(folder.name)
+        (folder / "text").write_text(folder.name, encoding="utf-8")
     command = [sys.executable, "-c", READER, site, site / "d2lmini", room]
     told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert told.stdout.split() == ["site", "refused", "refused"]
@@ -652,7 +652,7 @@ def test_a_folder_is_collected(tmp_path):
     }.items()):  # fmt: skip
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(nbformat.writes(notebook(*cells)))
+        path.write_text(nbformat.writes(notebook(*cells)), encoding="utf-8")
         os.utime(path, (1000 + number, 1000 + number))
     try:
         (tmp_path / "cem.ipynb").symlink_to(tmp_path / "ada/02-masks.ipynb")
@@ -742,11 +742,13 @@ def graded(tmp_path_factory):
     given = folder / "given"
     given.mkdir()
     wrong = cell("return (tokens == pad)[:, None, None]", "masks-2", "tokens, pad")
-    (given / "ada.ipynb").write_text(nbformat.writes(notebook(*RIGHT_CELLS.values())))
-    (given / "bob.ipynb").write_text(nbformat.writes(notebook(wrong)))
-    (given / "cem.ipynb").write_text("<script>alert(1)</script>")
+    (given / "ada.ipynb").write_text(
+        nbformat.writes(notebook(*RIGHT_CELLS.values())), encoding="utf-8"
+    )
+    (given / "bob.ipynb").write_text(nbformat.writes(notebook(wrong)), encoding="utf-8")
+    (given / "cem.ipynb").write_text("<script>alert(1)</script>", encoding="utf-8")
     lines = "ID,Student", '=1+1,"<b>Dee</b>"', 'ada,"Lovelace, Ada"', "bob,Bob", "cem,Cem"
-    (folder / "roster.csv").write_text("\n".join(lines) + "\n")
+    (folder / "roster.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     command = ["grade", str(given), "--roster", str(folder / "roster.csv"), "--chapters",
                "2", "--out", str(folder / "out"), "--root", str(ROOT), "--seed", "7",
                "--due", "2020-01-01"]  # fmt: skip
@@ -835,7 +837,9 @@ def autograder(tmp_path_factory):
         archive.extractall(folder / "source")
     for name in ("results", "submission", "venv/bin"):
         (folder / name).mkdir(parents=True)
-    (folder / "venv/bin/python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (folder / "venv/bin/python").write_text(
+        f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8"
+    )
     (folder / "venv/bin/python").chmod(0o755)
     return folder
 
@@ -851,7 +855,9 @@ def run_autograder(folder):
 @ON_LINUX
 def test_the_autograder_grades(autograder):
     cells = notebook(RIGHT_CELLS["masks-3"], RIGHT_CELLS["masks-5"])
-    (autograder / "submission/mine.ipynb").write_text(nbformat.writes(cells))
+    (autograder / "submission/mine.ipynb").write_text(
+        nbformat.writes(cells), encoding="utf-8"
+    )
     done = run_autograder(autograder)
     assert done.returncode == 0, done.stderr
     told = json.loads((autograder / "results/results.json").read_text("utf-8"))
@@ -865,11 +871,13 @@ def test_the_autograder_writes_results_when_everything_crashes(autograder):
     broken = autograder / "source/d2lmini/course/marking.py"
     kept = broken.read_text("utf-8")
     for text in ("def mark_all(*_): 1 / 0", "import os; os._exit(3)"):
-        broken.write_text(f"{kept}\n\n{text}\n" if "mark_all" in text else text)
+        broken.write_text(
+            f"{kept}\n\n{text}\n" if "mark_all" in text else text, encoding="utf-8"
+        )
         run_autograder(autograder)
         told = json.loads((autograder / "results/results.json").read_text("utf-8"))
         assert told["score"] == 0 and "please tell your instructor" in told["output"]
-    broken.write_text(kept)
+    broken.write_text(kept, encoding="utf-8")
 
 
 def test_the_command_gives_the_same_zip_for_the_same_book(tmp_path):

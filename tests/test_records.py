@@ -101,10 +101,10 @@ def test_the_report_counts_attempts_and_keeps_other_results(tmp_path, capsys, mo
 
 def test_a_report_never_overwrites_another_file(tmp_path):
     path = tmp_path / "notes.json"
-    path.write_text("my notes")
+    path.write_text("my notes", encoding="utf-8")
     with pytest.raises(ValueError, match="must be a new file or a former report"):
         check.report(path)
-    assert path.read_text() == "my notes"
+    assert path.read_text(encoding="utf-8") == "my notes"
 
 
 def test_a_crash_in_the_middle_keeps_the_former_report(tmp_path, capsys, monkeypatch):
@@ -115,7 +115,7 @@ def test_a_crash_in_the_middle_keeps_the_former_report(tmp_path, capsys, monkeyp
     write_text = Path.write_text
 
     def writes_half(path, text, **kwargs):
-        write_text(path, text[: len(text) // 2], **kwargs)
+        write_text(path, text[: len(text) // 2], **kwargs, encoding="utf-8")
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Path, "write_text", writes_half)

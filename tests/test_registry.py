@@ -59,7 +59,7 @@ def files(folder):
 def test_download_once(served, tmp_path):
     (path,) = registry.find_paths("set")
     assert path == tmp_path / "data" / "set" / "pairs.txt"
-    assert path.read_text() == TEXT
+    assert path.read_text(encoding="utf-8") == TEXT
     assert files(tmp_path) == ["pairs.txt"]  # the archive is not kept
     served["body"] = b""  # a second download would fail
     assert registry.find_paths("set") == (path,)
@@ -122,7 +122,10 @@ def test_a_file_that_is_in_no_archive(served, tmp_path):
     served["promised"] = len(TEXT)
     served["register"](served["file"]._replace(archive_hash=None))
     (path,) = registry.find_paths("set")
-    assert path == tmp_path / "data" / "set" / "pairs.txt" and path.read_text() == TEXT
+    assert (
+        path == tmp_path / "data" / "set" / "pairs.txt"
+        and path.read_text(encoding="utf-8") == TEXT
+    )
 
 
 def test_a_folder_in_place_of_a_file(served, tmp_path):
@@ -143,10 +146,10 @@ def test_the_home_folder_may_be_abbreviated(monkeypatch, tmp_path):
 def test_a_file_that_is_not_the_registered_one_is_refused_and_kept(served, tmp_path):
     path = tmp_path / "data" / "set" / "pairs.txt"
     path.parent.mkdir(parents=True)
-    path.write_text("mine")
+    path.write_text("mine", encoding="utf-8")
     with pytest.raises(ValueError, match=r"pairs.txt has sha256 .*, registered is"):
         registry.find_paths("set")
-    assert path.read_text() == "mine"
+    assert path.read_text(encoding="utf-8") == "mine"
 
 
 def test_folder(monkeypatch, tmp_path):

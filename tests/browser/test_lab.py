@@ -50,7 +50,7 @@ def lab(tmp_path_factory):
     tracker = settings / "notebook-extension" / "tracker.jupyterlab-settings"
     tracker.parent.mkdir(parents=True)
     # All cells are in the page, also those out of sight.
-    tracker.write_text(json.dumps({"windowingMode": "none"}))
+    tracker.write_text(json.dumps({"windowingMode": "none"}), encoding="utf-8")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -73,7 +73,7 @@ def lab(tmp_path_factory):
             except OSError:
                 time.sleep(0.5)
         else:
-            pytest.fail(log.read_text())
+            pytest.fail(log.read_text(encoding="utf-8"))
         yield address
     finally:
         server.terminate()
