@@ -115,7 +115,7 @@ def test_a_crash_in_the_middle_keeps_the_former_report(tmp_path, capsys, monkeyp
     write_text = Path.write_text
 
     def writes_half(path, text, **kwargs):
-        write_text(path, text[: len(text) // 2], **kwargs, encoding="utf-8")
+        write_text(path, text[: len(text) // 2], **kwargs)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Path, "write_text", writes_half)
