@@ -290,10 +290,36 @@ def run_source(texts, pooling="softmax", positions=False, slips=()):
         if curve[-1] > best[0]:
             best = curve[-1], {n: t.clone() for n, t in net.state_dict().items()}
     net.load_state_dict(best[1])
+    net.train("dropout while testing" in slips)
     with torch.no_grad():
-        test = {"accuracy": measure("test"), "loss": measure("test", classification_loss)}
-        test["train_accuracy"] = measure("train")
-    return test | {"val_curve": curve}
+        predictions = [
+            predicted_in_order(net, [array.to(device) for array in batch], slips)
+            for batch in data["test"]
+        ]
+        loss, train_accuracy = (
+            measure("test", classification_loss),
+            measure("train"),
+        )
+    predictions = torch.cat(predictions).tolist()
+    labels = [label for _, label in texts["test"]]
+    right = sum(p == label for p, label in zip(predictions, labels, strict=True))
+    return {
+        "accuracy": right / len(labels),
+        "loss": loss,
+        "train_accuracy": train_accuracy,
+        "val_curve": curve,
+        "predictions": "".join(map(str, predictions)),
+    }
+
+
+def predicted_in_order(net, batch, slips):
+    """The classes of a batch, in the order of the file whatever that of the batch."""
+    tokens, valid_lens, _ = batch
+    found = net(tokens, valid_lens).argmax(dim=-1).cpu()
+    if "mask of the unsorted batch" not in slips:
+        return found
+    order = valid_lens.cpu().argsort(descending=True)  # as sorted_batch has it
+    return torch.empty_like(found).index_copy_(0, order, found)
 
 
 def run_tfidf(texts, letters):
