@@ -250,12 +250,18 @@ def test_what_an_answer_does_to_its_arguments_stays_with_it():
 
     def resets(block, X, mask):
         block.attention.W_o.weight.data.zero_()
-        return block(X, mask)
+        Y = block.addnorm1(X, block.attention(X, X, X, mask))
+        return block.addnorm2(Y, block.ffn(Y))
 
     for name, answer in (("training-4", pops), ("transformer-5", resets)):
         verdict, message = grade(EXERCISES[name], answer)
         assert verdict == WRONG and "changed its argument" in message
         assert grade(EXERCISES[name], EXERCISES[name].reference)[0] == RIGHT
+
+
+def test_a_block_is_put_together_from_its_parts():
+    verdict, message = grade(EXERCISES["transformer-5"], lambda block, X, m: block(X, m))
+    assert verdict == WRONG and "not block(X, mask): call attention, addnorm1" in message
 
 
 def test_only_the_stub_s_own_error_means_not_attempted():

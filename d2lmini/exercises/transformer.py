@@ -38,20 +38,22 @@ def _caches(num_steps):
         return decoder(torch.ones(6, num_steps, dtype=torch.long), torch.ones(6, 7, 20))[1]
 
 
+class EncoderBlockInParts(EncoderBlock):
+    """A block that answers put together: called as a whole, it would do their work."""
+
+    def forward(self, X, mask=None):
+        raise RuntimeError("not block(X, mask): call attention, addnorm1, ffn and addnorm2")
+
+
 def _blocks():
     """A block with its input and mask: small, larger, and with all of its branches dropped."""
+    cases = (2, 4, [2], 0.0), (5, 8, [5, 2], 0.0), (3, 4, [3], 1.0)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        for steps, width, lens, dropped in (
-            (2, 4, [2], 0.0),
-            (5, 8, [5, 2], 0.0),
-            (3, 4, [3], 1.0),
-        ):
-            block = EncoderBlock(width, 2 * width, 2, 0.0)
+        for steps, width, lens, dropped in cases:
+            block = EncoderBlockInParts(width, 2 * width, 2, 0.0)
             for addnorm in (block.addnorm1, block.addnorm2):
-                torch.nn.init.normal_(
-                    addnorm.norm.weight
-                )  # else the two norms are the same
+                torch.nn.init.normal_(addnorm.norm.weight)  # else the norms are the same
                 addnorm.dropout.p = dropped
             X = torch.randn(len(lens), steps, width)
             yield block, X, padding_mask(torch.tensor(lens), steps)
@@ -143,7 +145,7 @@ def _block_case(dice):
     width = size * num_heads
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(dice.random.getrandbits(32))
-        block = EncoderBlock(width, 2 * width, num_heads, float(dice.number(0, 1)))
+        block = EncoderBlockInParts(width, 2 * width, num_heads, float(dice.number(0, 1)))
     for addnorm in (block.addnorm1, block.addnorm2):
         addnorm.norm.weight.data = dice.normal(width)
     mask = padding_mask(dice.lengths(batch, steps), steps)
@@ -379,7 +381,7 @@ EXERCISES = [
     ),
     Exercise(
         "transformer-5",
-        lambda block, X, mask: block(X, mask),
+        EncoderBlock.forward,
         list(_blocks()),
         {
             "pre-norm instead of post-norm; see chapter 6": _pre_norm,
@@ -394,21 +396,21 @@ EXERCISES = [
             "the two add & norms in each other's place": _norms_exchanged,
             "the first add & norm twice": _first_norm_twice,
             "a block without residual connections; see chapter 6": _no_residual,
-            "attention without the mask": lambda block, X, mask: block(X, None),
+            "attention without the mask": lambda block, X, _: EncoderBlock.forward(
+                block, X
+            ),
             "addnorm(X, Y) with X and Y exchanged: dropout must hit the branch, not the input": (
                 _exchanged
             ),
             "an FFN that reads X, not the output of the first add & norm": _network_of_input,
-            "a mask with its meaning swapped; see chapter 2": lambda block, X, mask: block(
-                X, ~mask
+            "a mask with its meaning swapped; see chapter 2": (
+                lambda block, X, mask: EncoderBlock.forward(block, X, ~mask)
             ),
             "the first half of a block": lambda block, X, mask: block.addnorm1(
                 X, block.attention(X, X, X, mask)
             ),
             "sums without their norms; see chapter 6": _no_norms,
-            "the network before the attention": lambda block, X, mask: network_first(
-                block, X, mask
-            ),
+            "the network before the attention": network_first,
         },
         (
             "Two lines: mix positions, add & norm; work on each position, add & norm.",
@@ -422,7 +424,7 @@ EXERCISES = [
         network_first,
         list(_blocks())[:2],
         {
-            "a block without a mistake": lambda block, X, mask: block(X, mask),
+            "a block without a mistake": EncoderBlock.forward,
             "the network first, each part with its own norm: the norms keep their places": (
                 _network_first_own_norms
             ),
