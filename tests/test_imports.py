@@ -41,7 +41,7 @@ ALLOWED = {
     "checking/gradients": {"arguments", "masks", "checking/trying"},
     "checking/bugs": CORE | {"transformer"},
     "checking/drawing": set(),
-    "checking/subjects": set(),
+    "checking/subjects": {"transformer"},
     "checking/exercise": {"checking/drawing"},
     "checking/answers": set(),
     "checking/values": {"checking/answers"},

@@ -1,7 +1,9 @@
-"""What a reader's experiments are made on: models that can be called, and say nothing else."""
+"""What answers are handed: models to experiment with, and a block to put together."""
 
 import torch
 from torch import Tensor
+
+from d2lmini.transformer import EncoderBlock
 
 
 class Subject:
@@ -223,3 +225,10 @@ class Listener(Subject):
             for heard, where, amount in self._terms:
                 score += amount * (word == heard and where in (None, i, before))
         return score
+
+
+class EncoderBlockInParts(EncoderBlock):
+    """A block that answers put together: called as a whole, it would do their work."""
+
+    def forward(self, X, mask=None):
+        raise RuntimeError("not block(X, mask): call attention, addnorm1, ffn and addnorm2")
