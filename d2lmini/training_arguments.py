@@ -68,9 +68,8 @@ def check_repeatable(name: str, batches) -> None:
     """Batches that can be gone through again at each epoch, at least one."""
     rule = "a DataLoader or a list of batches"
     check_kind(name, batches, () if isinstance(batches, torch.Tensor) else Iterable, rule)
-    is_sized = isinstance(
-        batches, Sized
-    )  # a DataLoader is: its iter() draws random numbers
+    # A DataLoader is sized, and asked no iter(): that draws random numbers.
+    is_sized = isinstance(batches, Sized)
     if isinstance(batches, Iterator) or (not is_sized and iter(batches) is iter(batches)):
         kind = type(batches).__name__
         raise TypeError(f"{name} must be {rule}: a {kind} is used up after one epoch")
@@ -145,7 +144,7 @@ def check_token_ids(net, batches) -> None:
     """Each id of a data set has a row in the net: on a GPU, one without ends the process."""
     dataset = getattr(batches, "dataset", None)
     rows = [dataset.tensors] if hasattr(dataset, "tensors") else batches
-    if isinstance(rows, DataLoader):  # of a data set of the reader's own
+    if not isinstance(rows, tuple | list):  # a data set of the reader's own
         return
     for arrays in rows:
         for side, ids in zip(("encoder", "decoder"), arrays[::2], strict=False):
@@ -158,9 +157,8 @@ def _table_size(net) -> int:
     """How many tokens a net knows; 0: it has no table of vectors."""
     modules = net.modules() if isinstance(net, nn.Module) else ()
     sizes = [m.num_embeddings for m in modules if isinstance(m, nn.Embedding)]
-    return max(
-        sizes, default=0
-    )  # the largest is that of the words; another holds positions
+    # The largest is that of the words; another may hold positions.
+    return max(sizes, default=0)
 
 
 def check_search(net, src, bos, eos, num_steps, beam_size=1, batch=1) -> None:
