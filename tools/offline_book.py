@@ -10,6 +10,7 @@ no source maps of the theme's scripts.
 """
 
 import json
+import re
 import shutil
 from importlib.metadata import distribution
 from pathlib import Path
@@ -50,10 +51,14 @@ def drop_dead_state(app, pagename, templatename, context, doctree):
             attributes["body"] = body.replace("</", "<\\/")
 
 
-def drop_empty_spans(app, pagename, templatename, context, doctree):
-    """Leave out the spans of highlighted code that hold nothing, or a space."""
+# Names, names of modules, punctuation and spaces, which have the colour of the text around them.
+PLAIN = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
+
+
+def drop_plain_spans(app, pagename, templatename, context, doctree):
+    """Leave out the spans of highlighted code that colour nothing: half the weight of code."""
     body = context.get("body", "").replace("<pre><span></span>", "<pre>")
-    context["body"] = body.replace('<span class="w"> </span>', " ")
+    context["body"] = PLAIN.sub(r"\1", body)
 
 
 def copy_mathjax(app, exception):
@@ -111,7 +116,7 @@ def setup(app):
     app.add_post_transform(KeepStillPictures)
     app.connect("html-page-context", remove_thebe, priority=900)
     app.connect("html-page-context", drop_dead_state, priority=900)
-    app.connect("html-page-context", drop_empty_spans, priority=900)
+    app.connect("html-page-context", drop_plain_spans, priority=900)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", make_light)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -16,7 +16,9 @@ from d2lmini.figures.stills import still
 HERE = Path(__file__).parent
 
 
-COMMENT = re.compile(r"^ *//.*\n", flags=re.MULTILINE)  # a page is light: it does without
+# A page is light: it does without comments.
+COMMENT = re.compile(r"^ *//.*\n", flags=re.MULTILINE)
+CSS_COMMENT = re.compile(r"/\*.*?\*/\n", flags=re.DOTALL)
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+\.js)";\n', flags=re.MULTILINE)
 
 
@@ -62,9 +64,7 @@ class Figure(anywidget.AnyWidget):
     def __init__(self, module, state, picture, alt, data=None, weights=b""):
         super().__init__(
             _esm=browser_module(module),
-            _css=re.sub(
-                r"/\*.*?\*/\n", "", (HERE / "figure.css").read_text(encoding="utf-8")
-            ),
+            _css=CSS_COMMENT.sub("", (HERE / "figure.css").read_text(encoding="utf-8")),
             state=state,
             data=data or {},
             weights=weights,
