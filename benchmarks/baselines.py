@@ -10,6 +10,7 @@ from torch import nn
 
 from benchmarks.common import RESULTS
 from benchmarks.translator import (
+    RECIPE,
     TRAINING,
     fit,
     make_translator,
@@ -33,6 +34,7 @@ EXPERIMENTS = {
     ],
     "fra-eng-8-bits": [{"name": "fra-eng", "model": "fra-eng-full.pt"}],
 }
+RECIPES = dict.fromkeys(EXPERIMENTS, RECIPE)
 
 
 class GRUEncoder(nn.Module):

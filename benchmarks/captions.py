@@ -64,8 +64,11 @@ CHAPTER = {
     "warmup_steps": 200,
     "num_epochs": 16,
 }
-RECIPES = {"deu-eng-mini": CHAPTER} | dict.fromkeys(
-    ["multi30k", "multi30k-source", "multi30k-positions"], TUTORIAL
+PIECES = {"num_steps": NUM_STEPS, "min_freq": 2}
+RECIPES = (
+    {"deu-eng-mini": CHAPTER}
+    | dict.fromkeys(["multi30k", "multi30k-source"], TUTORIAL)
+    | dict.fromkeys(["multi30k-steps", "multi30k-wider", "multi30k-reversed"], PIECES)
 )
 EXPERIMENTS = {
     "deu-eng-mini": [
@@ -93,9 +96,6 @@ EXPERIMENTS = {
         SMALL
         | {"is_reversed": True, "num_merges": 10000, "sizes": [128, 256, 4, 4, 0.3]}
         | {"label_smoothing": 0.1, "lr": 0.004, "num_epochs": 40, "beam_size": 5}
-    ],
-    "multi30k-positions": [
-        {"name": "multi30k", "model": "source", "positions": "sinusoidal"}
     ],
 }
 
@@ -197,7 +197,7 @@ def run_source(seed, splits, positions, is_exact=False):
     found |= scores(translations, [[reference] for reference in references])
     beam = translate_all(net, sources, *vocabs, NUM_STEPS, device, beam_size=4)
     found["bleu_beam"] = corpus_bleu(beam, references)
-    return found | {"translations": translations}
+    return found | {"translations": translations, "beam_translations": beam}
 
 
 def run_small(seed, splits, positions):
@@ -249,7 +249,8 @@ class WholeWords:
 def make_words(pairs, sizes):
     """As make_translator, but whole words that occur twice are the pieces."""
     words = WholeWords()
-    vocab = Vocab([words.split(text) for pair in pairs for text in pair], min_freq=2)
+    texts = [words.split(text) for pair in pairs for text in pair]
+    vocab = Vocab(texts, min_freq=PIECES["min_freq"])
     tokens = vocab.idx_to_token[len(vocab.reserved) :]
     translator = SubwordTranslator([], tokens, sizes, NUM_STEPS)
     translator.subwords = words

@@ -42,6 +42,7 @@ RECIPE = {
     "sizes": [*SIZES],
     "dropout": DROPOUT,
 }
+WITHOUT_DATA = {"attention-cost"}  # random numbers only
 S1_SENTENCES = {
     "go .": "va !",
     "i lost .": "j'ai perdu .",
@@ -59,13 +60,17 @@ def make_net(src_vocab, tgt_vocab, num_layers=2):
 
 
 def held_out_bleu(net, vocabs, pairs):
-    """sacreBLEU on held-out pairs of eng-fra-mini, on the tokens of the book."""
+    """sacreBLEU on held-out pairs of eng-fra-mini, on the tokens of the book.
+
+    Returns: the score, how it was counted, and the translations.
+    """
     device = next(net.parameters()).device
     num_steps = 2 * NUM_STEPS  # more than the longest sentence has; padding changes nothing
     predictions = [predict_seq2seq(net, e, *vocabs, num_steps, device)[0] for e, _ in pairs]
     references = [normalise(french) for _, french in pairs]
     metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", force=True)
-    return metric.corpus_score(predictions, [references]).score, str(metric.get_signature())
+    score = metric.corpus_score(predictions, [references]).score
+    return score, str(metric.get_signature()), predictions
 
 
 def s1_bleu(net, vocabs):
@@ -107,18 +112,43 @@ def run(
     scores["tokens_per_sec"] = history.tokens_per_sec.median()
     scores["s1_bleu"], scores["s1_translations"] = s1_bleu(net, vocabs)
     if name == "eng-fra-mini":
-        scores["bleu"], scores["signature"] = held_out_bleu(
-            net, vocabs, read_pairs(split=split)
-        )
+        found = held_out_bleu(net, vocabs, read_pairs(split=split))
+        scores["bleu"], scores["signature"], scores["translations"] = found
         if split == "test":
             new = read_pairs(split="compositional")
             long = [
                 pair for pair in new if len(normalise(pair[0]).split()) >= NUM_STEPS - 1
             ]
             pairs = [pair for pair in new if pair not in long]
-            scores["bleu_pair"], _ = held_out_bleu(net, vocabs, pairs)
-            scores["bleu_long"], _ = held_out_bleu(net, vocabs, long)
+            for key, some in (("pair", pairs), ("long", long)):
+                found = held_out_bleu(net, vocabs, some)
+                scores[f"bleu_{key}"], _, scores[f"translations_{key}"] = found
     return scores
+
+
+def numbers_of(run):
+    """The numbers of a run by name, those of a part as part.name."""
+    found = {}
+    for key, value in run.items():
+        if isinstance(value, dict) and key != "setting":
+            found |= {f"{key}.{k}": v for k, v in numbers_of(value).items()}
+        elif (
+            isinstance(value, int | float) and not isinstance(value, bool) and key != "seed"
+        ):
+            found[key] = value
+    return found
+
+
+def summary(settings, runs):
+    """For each setting, how many runs there are, and mean and sd of each number: "m ± s"."""
+    rows = []
+    for setting in settings:
+        found = [numbers_of(run) for run in runs if run["setting"] == setting]
+        row = {"runs": len(found)}
+        for key in found[0] if len(found) > 1 else ():
+            row[key] = mean_sd([numbers[key] for numbers in found])
+        rows.append(row)
+    return rows
 
 
 def mean_sd(values):
@@ -129,8 +159,8 @@ def mean_sd(values):
 def record(name, settings, run, seeds=SEEDS, recipe=None):
     """Write one entry of the ledger: run(seed, **setting) for each setting and seed.
 
-    The file is written after each run, and lies in results/unfinished until the last. One that
-    is there and was made by the same settings and recipe is gone on with.
+    The file is written after each run, and lies in results/unfinished until the last. Of one that
+    is there, the runs by this recipe are kept, so that a new setting costs its own runs only.
 
     Args:
         recipe: what run does in every setting: a dict of its numbers.
@@ -140,11 +170,11 @@ def record(name, settings, run, seeds=SEEDS, recipe=None):
     if path.exists() and not part.exists():
         path.replace(part)
     done = json.loads(part.read_text(encoding="utf-8")) if part.exists() else {}
-    is_same = (done.get("setting"), done.get("recipe")) == (settings, recipe or {})
-    runs = done["runs"] if is_same else []
+    is_same = done.get("recipe") == (recipe or {})
+    runs = [r for r in done.get("runs", []) if is_same and r["setting"] in settings]
     have = [(r["setting"], r["seed"]) for r in runs]
     # Of the code that is loaded, whatever happens to it during the runs.
-    now, data = commit(), data_hashes(settings)
+    now, data = commit(), {} if name in WITHOUT_DATA else data_hashes(settings)
     for setting in settings:
         for seed in seeds:
             if (setting, seed) in have:
@@ -154,6 +184,7 @@ def record(name, settings, run, seeds=SEEDS, recipe=None):
             result = {"setting": setting, "seed": seed, "commit": now, **result}
             result.setdefault("seconds", time.perf_counter() - start)
             runs.append(result)
+            runs.sort(key=lambda r: (settings.index(r["setting"]), r["seed"]))
             entry = {
                 "name": name,
                 "date": datetime.date.today().isoformat(),
@@ -166,6 +197,7 @@ def record(name, settings, run, seeds=SEEDS, recipe=None):
                 "data": data,
                 "recipe": recipe or {},
                 "setting": settings,
+                "summary": summary(settings, runs),
                 "runs": runs,
             }
             text = json.dumps(entry, indent=1, ensure_ascii=False)

@@ -69,7 +69,6 @@ SEEDS_OF = dict.fromkeys(
         "multi30k-steps",
         "multi30k-wider",
         "multi30k-reversed",
-        "multi30k-positions",
         "attention-cost",
     ],
     range(3),

@@ -38,7 +38,7 @@ from d2lmini.training import train_epoch
 SPLITS = "train", "val", "test"
 NUM_STEPS = 60  # the longest sentence of SST-2 has 53 tokens
 
-RIVALS = ["bag of words", "GRU", "Transformer"]
+RIVALS = ["averaged words", "bag of words", "GRU", "Transformer"]
 SLIPS = [  # of the source, one at a time
     "mask on the queries",
     "mask of the unsorted batch",
@@ -62,12 +62,15 @@ LARGER = {
 }
 LETTERS = {
     "sizes": [64, 128, 4, 0.3],
+    "num_runs": 20_000,  # rows of the table; runs share them by their checksum
+    "hidden": 0.5,  # share of the words, in training
     "batch_size": 64,
     "lr": 1e-3,
     "weight_decay": 0.2,
     "warmup_steps": 200,
     "num_epochs": 12,
 }
+COUNTS = {"C": [1, 4, 16], "words": [1, 2], "letters": [2, 5]}  # lengths of runs
 TUTORIAL = {  # as the source has it
     "num_hiddens": 256,
     "heads": [2, 4],
@@ -78,10 +81,12 @@ TUTORIAL = {  # as the source has it
 }
 RECIPES = {
     "reviews-mini": CHAPTER,
-    "sst2": {"rivals": LARGER, "letters": LETTERS, "source": TUTORIAL},
+    "sst2": {"rivals": LARGER, "letters": LETTERS, "source": TUTORIAL, "counts": COUNTS},
 }
 EXPERIMENTS = {
-    "reviews-mini": [{"name": "reviews-mini", "model": model} for model in RIVALS],
+    "reviews-mini": [
+        {"name": "reviews-mini", "model": model} for model in [*RIVALS, "source"]
+    ],
     "sst2": [
         {"name": "sst2", "model": model}
         for model in [
@@ -104,6 +109,14 @@ EXPERIMENTS = {
     ]
     + [{"name": "sst2", "model": "source", "slips": [slip]} for slip in SLIPS],
 }
+
+
+class Mean(nn.Module):
+    """The plain mean of the real positions. Shapes: as AttentionPooling."""
+
+    def forward(self, X, mask):
+        weights = mask / mask.sum(dim=-1, keepdim=True)  # (batch, 1, steps)
+        return (weights @ X)[:, 0]
 
 
 class WordsAlone(nn.Module):
@@ -143,7 +156,7 @@ class LetterReader(nn.Module):
         is_known: (words,), whether a training text holds it.
     """
 
-    num_runs = 20_000  # rows of the table; runs share them by their checksum
+    num_runs = LETTERS["num_runs"]
 
     def __init__(self, words, is_known, num_hiddens, ffn_num_hiddens, num_heads, dropout):
         super().__init__()
@@ -171,7 +184,9 @@ class LetterReader(nn.Module):
     def forward(self, tokens, valid_lens):
         mask = padding_mask(valid_lens, tokens.shape[1])  # (batch, 1, 1, steps)
         if self.training:
-            mask = mask & (torch.rand(mask.shape, device=mask.device) < 0.5)
+            mask = mask & (
+                torch.rand(mask.shape, device=mask.device) < 1 - LETTERS["hidden"]
+            )
         X = self.stack(self.positions(self.embed(tokens)), mask)
         return self.output(self.dropout(self.pooling(X, mask[:, 0])))
 
@@ -326,13 +341,18 @@ def run_tfidf(texts, letters):
     """Counts of words, or of words, pairs of words and runs of letters; C by validation texts."""
     words = TfidfVectorizer(token_pattern=r"\S+")
     if letters:
-        pairs = TfidfVectorizer(token_pattern=r"\S+", ngram_range=(1, 2), sublinear_tf=True)
-        runs = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
+        lengths = tuple(COUNTS["words"]), tuple(COUNTS["letters"])
+        pairs = TfidfVectorizer(
+            token_pattern=r"\S+", ngram_range=lengths[0], sublinear_tf=True
+        )
+        runs = TfidfVectorizer(
+            analyzer="char_wb", ngram_range=lengths[1], sublinear_tf=True
+        )
         words = make_union(pairs, runs)
     columns = {split: tuple(zip(*texts[split], strict=True)) for split in SPLITS}
     fitted = [
         make_pipeline(words, LogisticRegression(C=C, max_iter=2000)).fit(*columns["train"])
-        for C in (1, 4, 16)
+        for C in COUNTS["C"]
     ]
     best = max(fitted, key=lambda model: model.score(*columns["val"]))
     predictions = best.predict(columns["test"][0]).tolist()
@@ -383,13 +403,17 @@ def make(model, texts, recipe):
     vocab = Vocab([normalise(text) for text, _ in texts["train"]], min_freq=2)
     width, dropout, std = (recipe[key] for key in ("num_hiddens", "dropout", "std"))
     encoders = {
+        "averaged words": lambda: WordsAlone(len(vocab), width, std),
         "bag of words": lambda: WordsAlone(len(vocab), width, std),
         "GRU": lambda: OneAfterTheOther(len(vocab), width, std),
         "Transformer": lambda: TransformerEncoder(
             len(vocab), width, 2 * width, 4, 2, dropout
         ),
     }
-    return Classifier(encoders[model](), width, 2, dropout), vocab
+    net = Classifier(encoders[model](), width, 2, dropout)
+    if model == "averaged words":  # and the bag of words by a learned weight for each
+        net.pooling = Mean()
+    return net, vocab
 
 
 def run(seed, name, model, **source):

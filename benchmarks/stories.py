@@ -153,9 +153,12 @@ def run(seed, name, model):
     tokens, lens = (array.to(device) for array in arrays["test"])
     found["answers"] = answers_right(net.eval(), tokens, lens, vocab)
     generator = torch.Generator(device).manual_seed(seed)
+    found["stories"] = {}
     for temperature in RECIPE["temperatures"]:
         choose = at_random(temperature, generator=generator)
         stories = write(net, vocab, NUM_WRITTEN, choose)
-        right = sum(mistake_in(story) is None for story in stories)
-        found[f"right_at_{temperature}"] = right / NUM_WRITTEN
-    return found | {"stories": stories[:10]}
+        right = [mistake_in(story) is None for story in stories]
+        found[f"right_at_{temperature}"] = sum(right) / NUM_WRITTEN
+        found[f"which_at_{temperature}"] = "".join(str(int(each)) for each in right)
+        found["stories"][str(temperature)] = stories[:10]
+    return found

@@ -19,6 +19,8 @@ from d2lmini.translator import SubwordTranslator
 
 HELD_OUT = 1000  # English sentences in each of test and val
 NUM_STEPS = 40  # one sentence in a thousand has more pieces
+RECIPE = {"held_out": HELD_OUT, "num_steps": NUM_STEPS, "min_freq": 2, "beam_size": 4}
+RECIPES = dict.fromkeys(["fra-eng-full"], RECIPE)
 TRAINING = {
     "dropout": 0.1,
     "label_smoothing": 0.1,
@@ -70,7 +72,9 @@ def make_translator(pairs, num_merges, sizes):
     sentences = [sentence for pair in pairs for sentence in pair]
     merges = learn_merges(sentences, num_merges)
     subwords = Subwords(merges)
-    vocab = Vocab([subwords.split(sentence) for sentence in sentences], min_freq=2)
+    vocab = Vocab(
+        [subwords.split(sentence) for sentence in sentences], min_freq=RECIPE["min_freq"]
+    )
     tokens = vocab.idx_to_token[len(vocab.reserved) :]
     return SubwordTranslator(merges, tokens, sizes, NUM_STEPS)
 
@@ -117,7 +121,7 @@ def fit(
     return curve
 
 
-def tested(translator, sentences, references, beam_size=4):
+def tested(translator, sentences, references, beam_size=RECIPE["beam_size"]):
     """Scores and translations of sentences, by greedy and by beam search."""
     found = {}
     for key, size in (("greedy", None), ("beam", beam_size)):
@@ -136,6 +140,7 @@ def scores(predictions, references):
         "bleu": metric.corpus_score(predictions, every).score,
         "chrf": chrf.corpus_score(predictions, every).score,
         "signature": str(metric.get_signature()),
+        "chrf_signature": str(chrf.get_signature()),
     }
     first = [[r[0] for r in references]]
     return found | {"bleu_first": metric.corpus_score(predictions, first).score}
@@ -158,6 +163,6 @@ def run(seed, name, num_merges, num_hiddens, ffn_num_hiddens, num_heads, num_lay
         "curve": fit(translator, pairs, val, **training),
         "seconds": time.perf_counter() - start,
     }
-    path = RESULTS / f"fra-eng-full-{seed}.pt"
-    translator.save(path, data=REGISTRY[name].licence, seed=seed, commit=commit())
+    path, licence = RESULTS / f"fra-eng-full-{seed}.pt", REGISTRY[name].licence
+    translator.save(path, data=licence, training=training, seed=seed, commit=commit())
     return found | tested(translator, *test)

@@ -14,7 +14,7 @@ import yaml
 from notebooks import canonical  # of tools/
 from portable import EXERCISE, PYTHON, SOLUTION
 
-from benchmarks.common import SEEDS
+from benchmarks.common import SEEDS, summary
 from benchmarks.record import EXPERIMENTS, ONCE, RECIPES, SEEDS_OF
 from d2lmini.chapters import CHAPTERS as CHAPTER_TABLE
 from d2lmini.chapters import EXERCISE_PAGES
@@ -113,7 +113,7 @@ def test_git_knows_the_files():
     for path in NOTEBOOKS:
         assert path.relative_to(ROOT).as_posix() in names
         for source in (cell.source for cell in cells(path, "code")):
-            for entry in re.findall(r'ledger\("([\w-]+)"', source):
+            for entry in re.findall(r'(?:ledger|recorded_runs)\("([\w-]+)"', source):
                 assert f"results/{entry}.json" in names
 
 
@@ -256,6 +256,7 @@ def test_the_ledger_says_how_it_was_made():
         assert entry["setting"] == EXPERIMENTS[path.stem]
         assert entry["recipe"] == RECIPES.get(path.stem, {})
         assert {"date", "torch", "python", "device", "setting", "runs"} <= set(entry)
+        assert entry["summary"] == summary(entry["setting"], entry["runs"])
         by_setting = {}
         for run in entry["runs"]:
             by_setting.setdefault(json.dumps(run["setting"]), []).append(run["seed"])

@@ -29,6 +29,7 @@ ALLOWED = {
     "translation": {"arguments", "data", "generation"},
     "batched": {"data", "generation", "masks", "training_arguments"},
     "eight_bits": set(),
+    "ledger": {"arguments"},
     "translator": {"arguments", "batched", "data", "devices", "eight_bits", "transformer"},
     "classification": {"arguments", "data", "masks", "training_arguments"},
     "trajectories": {"arguments", "data", "layers", "masks", "positions", "transformer"},

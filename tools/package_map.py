@@ -19,7 +19,8 @@ HEAD = """# The package, chapter by chapter
 A chapter shows the code of its files as it runs, line by line. What must hold for any block is in
 `checking/properties.py`, `comparisons.py` and `gradients.py`, and readers call it as `check.…`;
 the bugs of the museum are in `checking/bugs.py`. Checks of arguments are in `arguments.py` and
-`training_arguments.py`, and in `data/arguments.py` for text and paths.
+`training_arguments.py`, and in `data/arguments.py` for text and paths. Recorded runs, the ledger
+of `results/`, are read by `ledger.py`.
 
 `python tools/package_map.py` writes this page from the notebooks.
 

@@ -1,0 +1,72 @@
+"""Recorded runs: as they are written, and as chapters read them."""
+
+import json
+
+import pytest
+
+from benchmarks import common
+from benchmarks.common import record, summary
+from d2lmini.ledger import recorded_runs
+
+RUNS = [
+    {"setting": {"model": "small"}, "seed": 0, "bleu": 1.0},
+    {"setting": {"model": "large"}, "seed": 0, "bleu": 2.0},
+]
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """The folder of a book that has one recorded experiment beside it."""
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/mine.json").write_text(
+        json.dumps({"runs": RUNS}), encoding="utf-8"
+    )
+    (tmp_path / "book/deep").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "book/deep")
+
+
+def test_a_row_a_run_with_its_setting(book):
+    runs = recorded_runs("mine")
+    assert runs.model.tolist() == ["small", "large"] and runs.bleu.tolist() == [1.0, 2.0]
+    assert runs.setting.tolist() == [run["setting"] for run in RUNS]
+
+
+def test_what_was_not_recorded_is_named(book):
+    with pytest.raises(FileNotFoundError, match=r"results/yours\.json is neither in"):
+        recorded_runs("yours")
+    with pytest.raises(TypeError, match="name"):
+        recorded_runs(3)
+
+
+SETTINGS = [{"model": "small"}, {"model": "large"}]
+
+
+def test_a_summary_holds_mean_and_spread_of_every_number():
+    runs = [
+        {"setting": SETTINGS[0], "seed": seed, "is_kept": True, "texts": ["a"],
+         "beam": {"bleu": bleu}}
+        for seed, bleu in enumerate((1.0, 2.0, 3.0))
+    ]  # fmt: skip
+    assert summary(SETTINGS, runs) == [
+        {"runs": 3, "beam.bleu": "2.000 ± 1.000"},
+        {"runs": 0},
+    ]
+
+
+def test_a_new_setting_costs_its_own_runs_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(common, "RESULTS", tmp_path)
+    made = []
+
+    def run(seed, model):
+        made.append((model, seed))
+        return {"bleu": len(made) + 0.0}
+
+    record("mine", SETTINGS[1:], run, range(2), {"lr": 1})
+    record("mine", SETTINGS, run, range(2), {"lr": 1})
+    assert made == [("large", 0), ("large", 1), ("small", 0), ("small", 1)]
+    entry = json.loads((tmp_path / "mine.json").read_text("utf-8"))
+    found = [(run["setting"]["model"], run["seed"]) for run in entry["runs"]]
+    assert found == [("small", 0), ("small", 1), ("large", 0), ("large", 1)]
+    assert entry["summary"] == summary(SETTINGS, entry["runs"])
+    record("mine", SETTINGS, run, range(2), {"lr": 2})  # another recipe: all anew
+    assert len(made) == 8
