@@ -268,7 +268,7 @@ def test_the_ledger_says_how_it_was_made():
 
 # Given, computed by hand, or printed by somebody else: by chapter, the numbers that prose may hold.
 GIVEN = {
-    8: {"11.7", "0.03", "0.3", "2.3", "3.1", "3.32"},
+    8: {"11.7", "0.03", "0.3", "2.3", "3.1", "3.32", "5.4"},
     10: {"3.3"},
     11: {"0.4", "0.8", "1.2", "2.5", "3.54"},
     12: {"BLEU of 36"},

@@ -482,7 +482,7 @@ def test_part_of_a_parameter_without_gradient_is_seen(X):
     block = Half(WIDTH, WIDTH)
     block.weight.register_hook(lambda gradient: gradient * (torch.arange(WIDTH) < 2))
     found = check.every_parameter_trained(block, X)
-    assert found.sentence == "No gradient reaches 48 of the 64 numbers of weight."
+    assert found.sentence == "No gradient reaches 48 of the 64 parameters in weight."
 
 
 def test_a_gradient_that_is_not_the_slope_is_seen(X):

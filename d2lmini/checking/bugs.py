@@ -142,7 +142,7 @@ class PositionsOnBatch(nn.Module):
     """Positional encoding written for (steps, batch, d), given (batch, steps, d).
 
     Goes wrong: all positions of a sentence get the same vector, that of its place in the batch.
-    Notice: the model is a bag of words; a sentence's output depends on its place in the batch.
+    Notice: the order is invisible, and a sentence's output depends on its place in the batch.
     Repair: X + self.P[: X.shape[1]].
     """
 

@@ -106,9 +106,8 @@ def _trained(block, X, mask):
         return Result(name, False, float(len(dead)), sentence)
     for key in whole:
         if count := int(idle[key].sum()):
-            sentence = (
-                f"No gradient reaches {count} of the {idle[key].numel()} numbers of {key}."
-            )
+            all_of_them = f"the {idle[key].numel()} parameters in {key}"
+            sentence = f"No gradient reaches {count} of {all_of_them}."
             return Result(name, False, float(count), sentence)
 
     if X.requires_grad:
