@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import math
+import warnings
 from pathlib import Path
 
 import pytest
@@ -304,6 +305,15 @@ def test_pixels_are_noticed(tmp_path):
         path_windows(read_tracks(path), 3)
     with pytest.warns(UserWarning, match="mean step is 80"):
         constant_velocity(torch.tensor([[[0.0, 0], [80, 0]]]), 2)
+    with pytest.warns(UserWarning, match="largest coordinate 321"):  # slow, but far away
+        constant_velocity(torch.tensor([[[320.0, 240], [321, 240]]]), 2)
+
+
+def test_metres_are_not_taken_for_pixels():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        constant_velocity(simulate_paths(100, 0)[0], 2)
+        constant_velocity(torch.tensor([[[0.0, 0], [1.9, 0]]]), 2)  # somebody who runs
 
 
 SCENES = {  # windows, ADE and FDE of constant velocity

@@ -17,7 +17,8 @@ from d2lmini.arguments import (
     check_vocabs,
 )
 
-FASTEST_STEP = 4.0  # metres in 0.4 s: a sprinter's
+FASTEST_STEP = 2.0  # metres in 0.4 s: a runner's
+FARTHEST = 200.0  # metres from the origin: a scene that one camera sees is smaller
 
 
 def check_strings(name: str, strings) -> None:
@@ -148,10 +149,11 @@ def check_paths(**paths) -> None:
         _check_finite(name, path)
         if path.is_cpu and len(path):
             length = path.diff(dim=1).norm(dim=-1).mean().item()
-            if length > FASTEST_STEP:
+            farthest = path.abs().max().item()
+            if length > FASTEST_STEP or farthest > FARTHEST:
                 warnings.warn(
                     f"{name} should be in metres, 0.4 s apart, but its mean step is "
-                    f"{length:.0f}: are they pixels?",
+                    f"{length:.1f} and its largest coordinate {farthest:.0f}: are they pixels?",
                     UserWarning,
                     stacklevel=3,
                 )
