@@ -20,7 +20,7 @@ function render({ model, el }) {
   const onReach = (text) => frame.explain(text);
   const reads = matrix({ title: "what a head reads", rowsAre: "heads",
     columnsAre: "features of the input", onReach });
-  const place = make("div", { className: "parts" });
+  const place = make("div", { className: "wide heads" });
   const frame = figure(model, el, {
     title: "Heads: who reads which features?",
     controls: [heads, order, feature, amount].map((c) => c.element),
@@ -55,7 +55,7 @@ function render({ model, el }) {
     const weightsOf = (input, [q, k, v]) =>
       attend(linear(input, q), linear(input, k), linear(input, v)).weights;
     if (maps.length !== n) {
-      maps = names.map((name) => matrix({ title: `weights, ${name}`, rowsAre: "queries",
+      maps = names.map((name) => matrix({ title: name, rowsAre: "queries",
         columnsAre: "keys", onReach }));
       place.replaceChildren(...maps.map((m) => m.element));
     }
@@ -65,7 +65,7 @@ function render({ model, el }) {
       const differs = (i, j) => Math.abs(now[i][j] - before[i][j]) > 1e-9;
       const most = Math.max(...now.flatMap((row, i) => row.map((v, j) => Math.abs(v - before[i][j]))));
       map.update({ rows: words, columns: words, top: 1, value: (i, j) => now[i][j],
-        remark: most > 1e-9 ? `: moved by up to ${most.toPrecision(2)}` : ": as before",
+        remark: most > 1e-9 ? `: moved up to ${most.toPrecision(2)}` : ": as before",
         explain: (i, j) => (differs(i, j)
           ? `${show(now[i][j], 3)}; it was ${show(before[i][j], 3)} before the change`
           : `${show(now[i][j], 3)}, as before the change`) });

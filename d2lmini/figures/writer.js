@@ -48,7 +48,8 @@ function render({ model, el }) {
       bar: make("span", { className: "bar" }) };
     candidate.take.addEventListener("click", () =>
       state.set({ written: [...state.get().written, candidate.id] }));
-    candidate.item = make("li", {}, candidate.take, " ", candidate.share, " ", candidate.bar);
+    candidate.item = make("li", {}, make("div", { className: "candidate" },
+      candidate.take, candidate.share, candidate.bar));
     return candidate;
   });
   const onReach = (said) => frame.explain(said);
