@@ -55,7 +55,7 @@ ALLOWED = {
     "checking/process": {"checking/grading", "checking/subjects", "checking/values"},
     "checking/child": {"check", "checking/grading", "checking/process", "checking/records",
                        "checking/subjects", "checking/values"},
-    "checking/verdict": set(),
+    "checking/verdict": {"chapters"},
     "checking/records": {"arguments", "chapters", "checking/grading", "checking/process",
                          "checking/verdict"},
     # Names under which chapters and users call what lies in a folder.

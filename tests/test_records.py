@@ -211,7 +211,7 @@ def test_a_verdict_is_text_and_a_box(verdict):
     shown = box(verdict)
     assert str(shown) == f"masks-1: {verdict}. One <2> thing.\nwith     x = <1>"
     html = shown._repr_html_()
-    assert f"masks-1: {verdict}.</strong> One &lt;2&gt; thing.</p>" in html
+    assert f"(masks-1): {verdict}.</strong> One &lt;2&gt; thing.</p>" in html
     assert "with     x = &lt;1&gt;</pre>" in html and "<1>" not in html
     hints = re.findall("<summary>Hint (.) of 3</summary>\n<p>(.*?)</p>", html)
     closed = [("1", "a &lt; b"), ("2", "b"), ("3", "c")]
@@ -237,7 +237,7 @@ def test_in_a_notebook_a_box_is_shown_and_elsewhere_text(capsys):
         with capture_output() as captured:
             check.exercise("masks-3", softmax)
         (output,) = captured.outputs
-        assert "✓ masks-3: right." in output.data["text/html"]
+        assert "✓ Exercise 2.3 (masks-3): right." in output.data["text/html"]
         assert output.data["text/plain"].startswith("masks-3: right. All 9 cases")
         assert "1 of the 8 exercises of chapter 2 are right." in output.data["text/html"]
     finally:

@@ -3,6 +3,8 @@
 from html import escape
 from typing import NamedTuple
 
+from d2lmini.chapters import EXERCISE_PAGES
+
 # A sign beside the colour, for readers who cannot tell the colours apart.
 SIGNS = {
     "right": ("✓", "#1a7f5a"),
@@ -31,7 +33,8 @@ class Verdict(NamedTuple):
         parts = [
             f'<div class="d2lmini-verdict" style="border-left: 4px solid {colour}; '
             'padding: 0.2em 0.8em; margin: 0.2em 0">',
-            f"<p><strong>{sign} {self.name}: {self.verdict}.</strong> {escape(says)}</p>",
+            f"<p><strong>{sign} {numbered(self.name)}: {self.verdict}.</strong> "
+            f"{escape(says)}</p>",
         ]
         if shows:
             pre = '<pre style="background: none; white-space: pre-wrap; margin: 0.3em 0">'
@@ -41,6 +44,13 @@ class Verdict(NamedTuple):
         else:
             parts.append(_folded(self.hints, 1))
         return "\n".join([*parts, "</div>"])
+
+
+def numbered(name: str) -> str:
+    """An exercise as its heading has it, and as check calls it: Exercise 2.3 (masks-3)."""
+    slug, _, number = name.rpartition("-")
+    page = EXERCISE_PAGES.get(slug)
+    return f"Exercise {page.number}.{number} ({name})" if page else name
 
 
 def _folded(hints, number):
