@@ -203,7 +203,7 @@ def test_run_all_then_a_figure_and_an_exercise(opened, name, exercise, control, 
     (source,) = (c for c in code if f'check.exercise("{exercise}"' in c)
     for answer, verdict in zip(answers, ("wrong", "right"), strict=True):
         filled = source.replace("raise NotImplementedError", f"return {answer}")
-        assert f"{exercise}: {verdict}" in run_cell(page, cell, filled)
+        assert f"({exercise}): {verdict}" in run_cell(page, cell, filled)
 
 
 def test_a_figure_and_the_kernel_tell_each_other(opened):
