@@ -9,6 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import pandas as pd
 import pooch
 import sacrebleu
 import torch
@@ -126,27 +127,16 @@ def run(
     return scores
 
 
-def numbers_of(run):
-    """The numbers of a run by name, those of a part as part.name."""
-    found = {}
-    for key, value in run.items():
-        if isinstance(value, dict) and key != "setting":
-            found |= {f"{key}.{k}": v for k, v in numbers_of(value).items()}
-        elif (
-            isinstance(value, int | float) and not isinstance(value, bool) and key != "seed"
-        ):
-            found[key] = value
-    return found
-
-
 def summary(settings, runs):
-    """For each setting, how many runs there are, and mean and sd of each number: "m ± s"."""
+    """For each setting, how many runs there are, and "mean ± sd" of each number in them."""
     rows = []
     for setting in settings:
-        found = [numbers_of(run) for run in runs if run["setting"] == setting]
+        mine = [run for run in runs if run["setting"] == setting]
+        found = pd.json_normalize(mine).select_dtypes("number")  # of a part as part.name
         row = {"runs": len(found)}
-        for key in found[0] if len(found) > 1 else ():
-            row[key] = mean_sd([numbers[key] for numbers in found])
+        for key in found.columns if len(found) > 1 else ():
+            if key != "seed" and not key.startswith("setting."):
+                row[key] = mean_sd(found[key].tolist())
         rows.append(row)
     return rows
 

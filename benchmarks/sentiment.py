@@ -341,13 +341,9 @@ def run_tfidf(texts, letters):
     """Counts of words, or of words, pairs of words and runs of letters; C by validation texts."""
     words = TfidfVectorizer(token_pattern=r"\S+")
     if letters:
-        lengths = tuple(COUNTS["words"]), tuple(COUNTS["letters"])
-        pairs = TfidfVectorizer(
-            token_pattern=r"\S+", ngram_range=lengths[0], sublinear_tf=True
-        )
-        runs = TfidfVectorizer(
-            analyzer="char_wb", ngram_range=lengths[1], sublinear_tf=True
-        )
+        pairs, runs = tuple(COUNTS["words"]), tuple(COUNTS["letters"])
+        pairs = TfidfVectorizer(token_pattern=r"\S+", ngram_range=pairs, sublinear_tf=True)
+        runs = TfidfVectorizer(analyzer="char_wb", ngram_range=runs, sublinear_tf=True)
         words = make_union(pairs, runs)
     columns = {split: tuple(zip(*texts[split], strict=True)) for split in SPLITS}
     fitted = [
