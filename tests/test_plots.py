@@ -1,11 +1,15 @@
+from types import SimpleNamespace
+
 import matplotlib
 
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+import offline_book
 import pytest
 import torch
+from PIL import Image
 
 from d2lmini.plots import show_curves, show_flow, show_heatmaps, show_transformer
 
@@ -40,6 +44,30 @@ def test_heatmaps_write_numbers_and_leave_nan_white():
     assert [text.get_text() for text in axis.texts] == ["0.2", "1.0", "2.0"]
     assert [text.get_color() for text in axis.texts] == ["white", "black", "black"]
     assert axis.get_images()[0].get_clim() == (0, 2.0)
+
+
+def test_places_are_numbered_by_whole_numbers():
+    for axis in drawn(show_heatmaps, np.ones((2, 4, 15, 15)), "k", "q")[:8]:
+        for ticks in (axis.get_xticks(), axis.get_yticks()):
+            assert (ticks == ticks.round()).all()
+
+
+def test_a_light_picture_has_the_colours_of_its_scale(tmp_path):
+    """One bright cell among dark ones, beside the whole scale, as a heat-map has them."""
+    matrix = np.random.default_rng(0).random((40, 40)) * 0.3
+    matrix[3, 4] = 1.0
+    path = tmp_path / "_images/map.png"
+    path.parent.mkdir()
+    figure = matplotlib.figure.Figure(figsize=(4, 3))
+    image = figure.subplots().imshow(matrix)
+    figure.colorbar(image)
+    figure.savefig(path)
+    before = np.asarray(Image.open(path).convert("RGB")).astype(int)
+    app = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=tmp_path)
+    offline_book.make_light(app, None)
+    after = np.asarray(Image.open(path).convert("RGB")).astype(int)
+    assert Image.open(path).mode == "P"
+    assert abs(after - before).max() < 40
 
 
 def test_heatmaps_bad_input():

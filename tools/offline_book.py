@@ -106,9 +106,8 @@ def make_light(app, exception):
     for path in (out / "_images").glob("*.png"):
         picture = Image.open(path)
         if picture.mode != "P":
-            # 64 colours are enough for a diagram, and a quarter of the size. (With 40, thin
-            # lines lose theirs.)
-            few = picture.convert("RGB").quantize(64, dither=Image.Dither.NONE)
+            # A third of the size. With 64 colours, a heat-map's largest weights get another's.
+            few = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
             few.save(path, optimize=True)
 
 

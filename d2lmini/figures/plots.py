@@ -5,6 +5,7 @@ from itertools import cycle
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.ticker import MaxNLocator
 
 from d2lmini.arguments import check_count, check_kind
 
@@ -67,6 +68,8 @@ def show_heatmaps(
                 axis.set_title(titles[j])
             if rows is not None and j == 0:
                 axis.set_ylabel(rows[i])
+            for each in (axis.xaxis, axis.yaxis):  # there is no position 2.5
+                each.set_major_locator(MaxNLocator(integer=True))
             if xticks is not None:
                 axis.set_xticks(range(num_keys), xticks, rotation=90)
             if yticks is not None:
