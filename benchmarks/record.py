@@ -74,7 +74,7 @@ SEEDS_OF = dict.fromkeys(
     range(3),
 )
 # A choice is made once, and where nothing is drawn another seed says nothing new.
-ONCE = ["eth-ucy-choice", "fra-eng-8-bits", "fra-eng-nearest"]
+ONCE = ["eth-ucy-choice", "fra-eng-8-bits", "fra-eng-nearest", "fra-eng-two-cores"]
 SEEDS_OF |= dict.fromkeys(ONCE, range(1))
 
 
