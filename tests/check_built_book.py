@@ -36,6 +36,8 @@ REMOTE = re.compile(
 DEAD_WIDGET = re.compile(r'"model_module": "@jupyter-widgets/(?:controls|output)"')
 # A directive that was not understood, and stands on the page as it is.
 DIRECTIVE = re.compile(r"\{(?:admonition|exercise|solution|bibliography)\}")
+# Bold type inside a link, which becomes two asterisks; it has to be around the link.
+ASTERISKS = re.compile(r"<span[^>]*>\*[^<]+\*</span>")
 # A formula whose full stop may begin the next line.
 LOOSE_MARK = re.compile(
     r'(?<!<span class="unbroken">)<span class="math notranslate nohighlight">[^<]*</span>[.,;:]'
@@ -54,7 +56,7 @@ class Page(HTMLParser):
         self.problems += [
             f"fetches: {m[0]}" for _, body in code for m in REMOTE.finditer(body)
         ]
-        for what in (DEAD_WIDGET, DIRECTIVE, LOOSE_MARK):
+        for what in (DEAD_WIDGET, DIRECTIVE, ASTERISKS, LOOSE_MARK):
             self.problems += [f"must not hold {m[0]}" for m in what.finditer(text)]
 
     def handle_starttag(self, tag, attrs):
