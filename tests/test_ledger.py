@@ -70,3 +70,8 @@ def test_a_new_setting_costs_its_own_runs_only(tmp_path, monkeypatch):
     assert entry["summary"] == summary(SETTINGS, entry["runs"])
     record("mine", SETTINGS, run, range(2), {"lr": 2})  # another recipe: all anew
     assert len(made) == 8
+
+
+def test_the_time_on_two_cores_was_taken_with_two_threads():
+    text = (common.RESULTS / "fra-eng-two-cores.json").read_text(encoding="utf-8")
+    assert json.loads(text)["threads"] == 2
