@@ -1,17 +1,28 @@
 """A translator that is ready for use: normalised text, pieces of words, one table, 8 bits."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
 from d2lmini.arguments import check_kind
 from d2lmini.batched import translate_ids
 from d2lmini.data import Vocab, encode, normalise
-from d2lmini.data.arguments import check_strings
+from d2lmini.data.arguments import check_strings, check_words
 from d2lmini.data.subwords import Subwords, join
 from d2lmini.devices import try_gpu
 from d2lmini.eight_bits import from_bytes, to_bytes
+from d2lmini.generation import greedy_search
 from d2lmini.transformer import EncoderDecoder, TransformerDecoder, TransformerEncoder
+
+
+class Look(NamedTuple):
+    """A translation and what it came from, all in pieces, <eos> included."""
+
+    read: list[str]
+    written: list[str]
+    probabilities: torch.Tensor  # (written, vocab_size)
+    cross: torch.Tensor  # (layers, heads, written, read)
 
 
 class SubwordTranslator:
@@ -49,6 +60,39 @@ class SubwordTranslator:
         ids = self.encode(sentences)
         search = self.vocab, self.num_steps, try_gpu(), beam_size
         return [join(pieces) for pieces in translate_ids(self.net, *ids, *search)]
+
+    def look(self, sentence: str) -> "Look":
+        """Translate one sentence by greedy search, and keep what it looked at.
+
+        Raises:
+            ValueError: the sentence is empty.
+        """
+        check_words("sentence", sentence)
+        src, src_valid_lens = (array.to(try_gpu()) for array in self.encode([sentence]))
+        src = src[:, : src_valid_lens[0]]
+        ends = self.vocab.bos, self.vocab.eos, self.num_steps
+        tokens = greedy_search(self.net.eval(), src, src_valid_lens, *ends).tokens
+        tgt = torch.tensor([tokens[:-1]], device=src.device)
+        with torch.no_grad():
+            logits = self.net(src, tgt, src_valid_lens)  # (1, written, vocab_size)
+        cross = self.net.decoder.attention_weights[1]  # (layers, 1, heads, written, read)
+        pieces = (self.vocab.to_tokens(ids) for ids in (src[0].tolist(), tokens[1:]))
+        return Look(*pieces, logits[0].softmax(dim=-1).cpu(), cross[:, 0].cpu())
+
+    def parts(self) -> dict:
+        """Numbers and words, as the figure explore_sentence takes them."""
+        table = "encoder.embedding.embedding.weight"
+        return {
+            "numbers": dict(self.net.named_parameters()),  # each once
+            "tied": {
+                "decoder.embedding.embedding.weight": table,
+                "decoder.output.weight": table,
+            },
+            "tokens": self.vocab.idx_to_token,
+            "merges": [*self.subwords.ranks],
+            "num_heads": self.sizes[2],
+            "num_steps": self.num_steps,
+        }
 
     def save(self, path: Path, **about) -> None:
         """Write pieces, sizes and weights to a file, the weights of a matrix in 8 bits each.

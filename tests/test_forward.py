@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmarks.translator import split_pairs
 from d2lmini import (
     Classifier,
     EncoderDecoder,
@@ -29,11 +30,14 @@ from d2lmini import (
     shift_right,
     train_seq2seq,
 )
+from d2lmini.data.registry import data_folder
 from d2lmini.data.square import simulate_paths
 from d2lmini.eight_bits import from_bytes, to_bytes
 from d2lmini.modern import LanguageModel
 from d2lmini.trajectories import Forecaster, PathEncoder, constant_velocity
+from d2lmini.translator import SubwordTranslator
 
+RESULTS = Path(__file__).parents[1] / "results"
 NUM_HEADS, NUM_LAYERS, NUM_STEPS = 4, 2, 10
 
 
@@ -75,7 +79,7 @@ def open_page(browser, figure, module="forward.js", make="makeNet"):
     """A page in which forward.js lies as `forward`, and the net of a figure as `net`."""
     page = browser.new_page()
     names = "makeNet, search, lossOf, normalise, maskedSoftmax, attend, layerNorm, sinusoid"
-    text = re.sub(r"\bexport ", "", figures.browser_module(module))
+    text = re.sub(r"\bexport (default .*)?", "", figures.browser_module(module))
     page.add_script_tag(content=text + f"\nconst forward = {{{names}}};")
     bytes_ = base64.b64encode(figure.weights).decode()
     page.evaluate(
@@ -255,6 +259,58 @@ def test_sentences_are_normalised_alike(page, sentences):
         assert in_browser(page, "(text) => forward.normalise(text)", text) == normalise(
             text
         )
+
+
+@pytest.fixture(scope="module")
+def real_translator():
+    return SubwordTranslator.load(RESULTS / "fra-eng-full.pt")
+
+
+@pytest.fixture(scope="module")
+def real_page(browser, real_translator):
+    examples = ["Where is the library?"]
+    figure = figures.explore_sentence(
+        **real_translator.parts(), examples=examples, look=real_translator.look(*examples)
+    )
+    make = "(data, bytes) => (window.split = makeSubwords(data.merges), makeNet(data, bytes, true))"
+    page = open_page(browser, figure, "sentence.js", make)
+    yield page
+    page.close()
+
+
+def held_out(name):
+    """200 sentences that the real translator has not been trained on."""
+    if name == "eng-fra-mini":
+        return [english for english, _ in read_pairs(name, split="test")[:200]]
+    if not (data_folder() / name).exists():
+        pytest.skip(f"{name} is not in {data_folder()}; set D2LMINI_DATA")
+    return [*split_pairs(name)["test"]][:200]
+
+
+@pytest.mark.parametrize("name", ["eng-fra-mini", "fra-eng"])
+def test_the_real_translator_writes_the_same(real_page, real_translator, name):
+    """Pieces read and written, and all of cross-attention, for 200 held-out sentences."""
+    vocab, sentences = real_translator.vocab, held_out(name)
+    assert len(sentences) == 200
+    for sentence in sentences:
+        pieces = in_browser(
+            real_page, "(text) => normalise(text).split(' ').flatMap(split)", sentence
+        )
+        look = real_translator.look(sentence)
+        assert [p if p in vocab else "<unk>" for p in pieces] == look.read[:-1]
+        ends = {"bos": vocab.bos, "eos": vocab.eos, "numSteps": real_translator.num_steps}
+        found = in_browser(
+            real_page,
+            """({ ids, ends }) => {
+                const encoded = net.encode(ids);
+                const [best] = search(net, encoded, { ...ends, beamSize: 1 });
+                const { cross } = net.decode(best.ids.slice(0, -1), encoded);
+                return [best.ids.slice(1), cross.map((layer) => layer.map((h) => h.weights))];
+            }""",
+            {"ids": vocab[look.read], "ends": ends},
+        )
+        assert vocab.to_tokens(found[0]) == look.written, sentence
+        assert (torch.tensor(found[1]) - look.cross).abs().max() < 1e-4
 
 
 def test_the_classifier_s_verdict_agrees(browser):

@@ -8,7 +8,7 @@ import torch
 from benchmarks.baselines import make_gru, nearest
 from benchmarks.captions import make_source, run_pieces
 from d2lmini import normalise, padding_mask, read_pairs
-from d2lmini.data.subwords import learn_merges
+from d2lmini.data.subwords import join, learn_merges
 from d2lmini.eight_bits import from_bytes, to_bytes
 from d2lmini.translator import SubwordTranslator
 
@@ -50,6 +50,20 @@ def test_translations_are_words(translator):
     assert len(found) == 2 and all(isinstance(text, str) for text in found)
     assert "▁" not in "".join(found)
     assert translator.translate(["He is calm."], beam_size=3) != []
+
+
+def test_a_look_is_at_the_translation_that_is_made(translator):
+    (french,) = translator.translate(["He is calm."])
+    look = translator.look("He is calm.")
+    assert join(" ".join(look.written).removesuffix(" <eos>")) == french
+    assert look.read[-1] == "<eos>" and "".join(look.read[:-1]) == "▁he▁is▁calm▁."
+    layers, heads, *places = look.cross.shape
+    assert [layers, heads] == [2, 2] and places == [len(look.written), len(look.read)]
+    torch.testing.assert_close(look.cross.sum(dim=-1), torch.ones(look.cross.shape[:-1]))
+    best = translator.vocab.to_tokens(look.probabilities.argmax(dim=-1).tolist())
+    assert best == look.written
+    with pytest.raises(ValueError, match="at least one word"):
+        translator.look(" ")
 
 
 def test_what_is_saved_comes_back(translator, tmp_path):

@@ -2,6 +2,8 @@
 //
 // A matrix is an array of rows, a row an array of numbers; computed in double precision.
 
+import { numbersOf } from "./weights.js";
+
 export const dot = (a, b) => {
   let sum = 0;
   for (let k = 0; k < a.length; k++) sum += a[k] * b[k];
@@ -59,36 +61,13 @@ export const sinusoid = (i, width, base = 10000) =>
     return k % 2 ? Math.cos(angle) : Math.sin(angle);
   });
 
-// The numbers of a state_dict by their names: matrices and vectors.
-//
-// shapes: pairs of a name and a shape, in the order of the bytes, which are float32; or, if small,
-// each row of a matrix is a scale in float32 and whole numbers from -127 to 127.
-export function numbersOf(shapes, bytes, small = false) {
-  const P = {};
-  let offset = 0;
-  const float = () => {
-    offset += 4;
-    return bytes.getFloat32(offset - 4, true);
-  };
-  const read = (width) => Array.from({ length: width }, float);
-  const readSmall = (width) => {
-    const scale = float();
-    offset += width;
-    return Array.from({ length: width }, (_, k) => scale * bytes.getInt8(offset - width + k));
-  };
-  for (const [name, shape] of shapes) {
-    const [rows, width] = shape.length === 2 ? shape : [null, ...shape];
-    P[name] = rows === null ? read(width)
-      : Array.from({ length: rows }, () => (small ? readSmall : read)(width));
-  }
-  return P;
-}
-
 // An encoder-decoder, or an encoder with a classifier's head, from the numbers of its state_dict.
 //
-// small: see numbersOf. off: set of heads that are off, such as "cross.0.2" (kind, layer, head).
-export function makeNet({ shapes, num_heads: numHeads, num_layers: numLayers }, bytes, small = false) {
+// tied: pairs of a name and the name whose numbers it shares. small: see numbersOf. off: set of heads that are off, such as "cross.0.2" (kind, layer, head).
+export function makeNet(data, bytes, small = false) {
+  const { shapes, num_heads: numHeads, num_layers: numLayers, tied = [] } = data;
   const P = numbersOf(shapes, bytes, small);
+  for (const [name, other] of tied) P[name] = P[other];
   const numHiddens = P["encoder.stack.blocks.0.addnorm1.norm.weight"].length;
   const headSize = numHiddens / numHeads;
 

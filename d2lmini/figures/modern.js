@@ -1,5 +1,6 @@
 // The forward pass of chapter 13's language model, a token at a time, with the names of modern.py.
-import { attend, dot, linear, maskedSoftmax, numbersOf } from "./forward.js";
+import { attend, dot, linear, maskedSoftmax } from "./forward.js";
+import { numbersOf } from "./weights.js";
 
 export const rmsNorm = (x, gain, epsilon = 1e-5) => {
   const scale = 1 / Math.sqrt(dot(x, x) / x.length + epsilon);
@@ -27,7 +28,7 @@ export function makeWriter({ shapes, num_heads: numHeads, num_kv_heads: numKvHea
   function step(id, past = null) {
     const position = past ? past.steps : 0;
     const result = { steps: position + 1, caches: [], attention: [] };
-    let x = table[id];
+    let x = Array.from(table[id]);
     for (let l = 0; l < numLayers; l++) {
       const name = `blocks.${l}`;
       const read = rmsNorm(x, P[`${name}.norm1.weight`]);

@@ -1,0 +1,228 @@
+// The front page and chapter 9: type English, read French, see which word looked at which.
+import { make, show, textField } from "./matrix.js";
+import { controlState, figure, isText, upTo } from "./frame.js";
+import { makeNet, normalise, softmax } from "./forward.js";
+import { join, makeSubwords, START } from "./subwords.js";
+import { arcs } from "./arcs.js";
+
+const PAUSE = 220; // milliseconds between two words
+const WRITE = "Write it again";
+const RESERVED = ["<pad>", "<unk>", "<bos>", "<eos>"];
+const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+const breath = () => new Promise((resolve) => setTimeout(resolve)); // the page may do its own work
+const quoted = (piece) => `“${piece.replace(START, "")}”`;
+
+function render({ model, el }) {
+  const data = model.get("data");
+  const { tokens, examples, first, num_steps: numSteps } = data;
+  const ids = new Map(tokens.map((token, id) => [token, id]));
+  const [unk, bos, eos] = ["<unk>", "<bos>", "<eos>"].map((token) => ids.get(token));
+  const state = controlState(model, update, { text: isText,
+    chosen: (v) => v === -1 || upTo(numSteps)(v) });
+  let pieces = null; // the function, and
+  let net = null; // the net; made when a reader wants another sentence than the first
+  let now = { ...first, text: examples[0], cut: false }; // what is shown
+  let wanted = now.text;
+  let pointed = null; // { side, i }, the word under the pointer
+  let focused = { read: 0, written: 0 }; // of each line, the word that Tab reaches
+  let shown = now.written.length; // how many words are written yet
+  let timer = null; // of the next one
+
+  const text = textField("English", state.get().text,
+    (value) => state.set({ text: value, chosen: -1 }));
+  text.element.classList.add("long");
+  const chips = examples.map((example) => {
+    const chip = make("button", { type: "button", className: "chip" }, example);
+    chip.addEventListener("click", () => {
+      if (state.get().text === example) play();
+      else state.set({ text: example, chosen: -1 });
+    });
+    return chip;
+  });
+  const player = make("button", { type: "button" }, WRITE);
+  player.addEventListener("click", () => (timer ? pause() : play()));
+  const translation = make("p", { className: "translation", lang: "fr", "aria-live": "polite" });
+  const line = (name) =>
+    make("div", { className: "tokens", role: "group", "aria-label": `${name}, in pieces` });
+  const sides = { read: line("Read"), written: line("Written") };
+  const lines = arcs(sides.read, sides.written);
+  const frame = figure(model, el, {
+    state,
+    title: "English to French, in your browser",
+    controls: [text.element, ...chips],
+    parts: [make("div", { className: "wide" },
+      make("div", { className: "answer" }, translation, player), lines.element)],
+    help: "Point at a word, or choose it, to see where the net looked. The thicker a line, the larger the weight of attention (the last layer's, a mean of its heads).",
+  });
+  new ResizeObserver(() => drawCurves()).observe(lines.element);
+
+  async function getNet() {
+    pieces ??= makeSubwords(data.merges);
+    net ??= makeNet(data, await model.get("weights"), true);
+    return net;
+  }
+
+  // A sentence to what is shown, in small portions; null if another one is wanted by then.
+  async function translate(typed) {
+    const { encode, decode } = await getNet();
+    const all = wordsOf(typed).flatMap(pieces);
+    const read = [...all.slice(0, numSteps - 1)
+      .map((piece) => (ids.has(piece) && !RESERVED.includes(piece) ? piece : "<unk>")), "<eos>"];
+    await breath();
+    const encoded = encode(read.map((piece) => ids.get(piece) ?? unk));
+    const made = { text: typed, read, cut: all.length >= numSteps, written: [], weights: [], likely: [] };
+    let last = bos;
+    let past = null;
+    while (last !== eos && made.written.length < numSteps) {
+      await breath();
+      if (wanted !== typed) return null;
+      past = decode([last], encoded, past);
+      const probabilities = softmax(past.logits[0]);
+      const ranked = [...probabilities.keys()].sort((a, b) => probabilities[b] - probabilities[a]);
+      last = ranked[0];
+      const rows = past.cross.at(-1).map(({ weights }) => weights[0]); // (heads, read)
+      made.written.push(tokens[last]);
+      made.weights.push(read.map((_, j) =>
+        rows.reduce((sum, row) => sum + row[j], 0) / rows.length));
+      made.likely.push(ranked.slice(0, first.likely[0].length)
+        .map((id) => [tokens[id], probabilities[id]]));
+    }
+    return made;
+  }
+
+  const wordsOf = (typed) => normalise(typed.slice(0, 2000).replace(/[\p{Cc}\p{Cf}]/gu, " "))
+    .split(" ").filter(Boolean);
+
+  async function update(given) {
+    text.set(given.text);
+    chips.forEach((chip, n) => chip.setAttribute("aria-pressed", String(examples[n] === given.text)));
+    if (given.text !== wanted) {
+      wanted = given.text;
+      pause();
+      if (!wordsOf(wanted).length) {
+        exhibit({ text: wanted, read: [], written: [], weights: [], likely: [], cut: false });
+      } else {
+        const made = await translate(wanted);
+        if (!made) return; // typed on
+        exhibit(made);
+        if (examples.includes(wanted)) play();
+      }
+    }
+    drawAll();
+  }
+
+  function exhibit(made) {
+    now = made;
+    pointed = null;
+    focused = { read: 0, written: 0 };
+    shown = now.written.length;
+    const strangers = now.read.includes("<unk>") ? "A character that the net has never seen is read as <unk>." : "";
+    frame.note(!now.read.length ? "Type an English sentence."
+      : now.cut ? `Only the first ${numSteps - 1} pieces are read.` : strangers);
+  }
+
+  // Word by word, as the net writes them.
+  function play() {
+    pause();
+    if (isStill()) return;
+    shown = 0;
+    const next = () => {
+      timer = shown < now.written.length ? setTimeout(next, PAUSE) : null;
+      shown = Math.min(shown + 1, now.written.length);
+      drawAll();
+    };
+    next();
+  }
+
+  function pause() {
+    clearTimeout(timer);
+    timer = null;
+    player.textContent = WRITE;
+  }
+
+  const chosenOne = () => {
+    const { chosen } = state.get();
+    return pointed ?? (chosen >= 0 && chosen < now.written.length ? { side: "written", i: chosen } : null);
+  };
+
+  function drawAll() {
+    player.textContent = timer ? "Pause" : WRITE;
+    player.disabled = isStill() || !now.written.length;
+    const whole = now.written.slice(0, shown).filter((piece) => piece !== "<eos>");
+    // French has no space before these; to the net each is a word of its own.
+    translation.textContent = join(whole).replace(/ (?=[.,…])/gu, "");
+    for (const side of Object.keys(sides)) list(side);
+    drawCurves();
+  }
+
+  // The buttons are built anew only if their number changes, so that focus stays on one.
+  function list(side) {
+    const buttons = sides[side].children;
+    while (buttons.length > now[side].length) sides[side].lastChild.remove();
+    while (buttons.length < now[side].length) sides[side].append(token(side, buttons.length));
+    [...buttons].forEach((button, i) => {
+      const piece = now[side][i];
+      button.textContent = piece.replace(START, "");
+      button.className = `token${piece.startsWith(START) || RESERVED.includes(piece) ? "" : " goes-on"}`;
+      button.tabIndex = i === focused[side] ? 0 : -1;
+      button.style.visibility = side === "written" && i >= shown ? "hidden" : "";
+      button.setAttribute("aria-pressed", String(side === "written" && i === state.get().chosen));
+    });
+  }
+
+  function token(side, i) {
+    const button = make("button", { type: "button" });
+    const point = (where) => {
+      pointed = where;
+      drawCurves();
+    };
+    button.addEventListener("pointerenter", () => point({ side, i }));
+    button.addEventListener("pointerleave", () => point(null));
+    button.addEventListener("focus", () => {
+      focused[side] = i;
+      if (button.matches(":focus-visible")) point({ side, i });
+    });
+    button.addEventListener("blur", () => point(null));
+    button.addEventListener("click", () =>
+      side === "written" && state.set({ chosen: state.get().chosen === i ? -1 : i }));
+    button.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      const other = sides[side].children[i + step];
+      if (!other) return;
+      event.preventDefault();
+      button.tabIndex = -1;
+      other.tabIndex = 0;
+      other.focus();
+    });
+    return button;
+  }
+
+  function drawCurves() {
+    const one = chosenOne();
+    lines.update(now.weights.slice(0, shown), (t, j) =>
+      !one || (one.side === "written" ? t : j) === one.i);
+    if (one) frame.explain(explain(one));
+    else frame.rest();
+  }
+
+  function explain({ side, i }) {
+    if (side === "written") {
+      const [[, p], ...others] = now.likely[i];
+      const best = [...now.weights[i].keys()]
+        .sort((a, b) => now.weights[i][b] - now.weights[i][a]).slice(0, 2);
+      return `To write ${quoted(now.written[i])} (probability ${show(p)}), it looked at ${
+        best.map((j) => `${quoted(now.read[j])} ${show(now.weights[i][j])}`).join(" and ")
+      }. Next best: ${others.map(([piece, q]) => `${quoted(piece)} ${show(q)}`).join(", ")}.`;
+    }
+    const column = now.weights.map((row) => row[i]);
+    const most = column.indexOf(Math.max(...column));
+    return `${quoted(now.read[i])} was looked at most to write ${quoted(now.written[most])}: ${
+      show(column[most])}.`;
+  }
+
+  drawAll();
+  update(state.get());
+  play();
+}
+
+export default { render };
