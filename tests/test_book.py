@@ -14,12 +14,14 @@ import yaml
 from notebooks import canonical  # of tools/
 from portable import EXERCISE, PYTHON, SOLUTION
 
+import d2lmini
 from benchmarks.common import SEEDS, summary
 from benchmarks.record import EXPERIMENTS, ONCE, RECIPES, SEEDS_OF
 from d2lmini.chapters import CHAPTERS as CHAPTER_TABLE
 from d2lmini.chapters import EXERCISE_PAGES
 from d2lmini.checking.answers import picture
 from d2lmini.checking.grading import all_exercises
+from d2lmini.course.copies import MINUTES
 
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "book"
@@ -78,6 +80,31 @@ def test_the_table_of_chapters_is_that_of_the_book():
         path = BOOK / f"{chapter.file}.ipynb"
         text = "\n".join(cell.source for cell in cells(path, "markdown"))
         assert f"# {number} {chapter.title}\n" in text
+
+
+CLOSED = re.compile(r"<details>.*?</details>", re.S)
+
+
+@every_chapter
+def test_the_front_page_says_how_long_a_chapter_takes(path):
+    """Twenty minutes to read what is open; for the exercises as many as their stars allow."""
+    (chapter,) = (c for c in CHAPTER_TABLE.values() if c.file == path.stem)
+    texts = [cell.source for cell in cells(path, "markdown")]
+    end = next(i for i, text in enumerate(texts) if text.startswith("## Exercises"))
+    words = CLOSED.sub("", "\n".join(texts[:end])).split()
+    assert (
+        15 <= len(words) / 120 <= 25
+    )  # 120 a minute, with formulas and figures to look at
+    minutes = sum(MINUTES[exercise["stars"]] for exercise in exercises_of(path))
+    front = "\n".join(cell.source for cell in cells(BOOK / "index.ipynb", "markdown"))
+    row = f"| {chapter.number} [{chapter.title}]({path.name}) | {minutes} |"
+    assert row in front and "about twenty minutes to read" in front
+
+
+def test_the_front_page_names_licence_and_version():
+    front = "\n".join(cell.source for cell in cells(BOOK / "index.ipynb", "markdown"))
+    assert f"version {d2lmini.__version__}." in front
+    assert "MIT licence" in front and "MIT License" in (ROOT / "LICENSE").read_text("utf-8")
 
 
 @with_exercises

@@ -9,6 +9,7 @@ And the pages are made light: pictures with a palette, no state of widgets that 
 no source maps of the theme's scripts.
 """
 
+import hashlib
 import json
 import re
 import shutil
@@ -46,9 +47,29 @@ def drop_dead_state(app, pagename, templatename, context, doctree):
                 for model, widget in saved["state"].items()
                 if widget["model_module"] == "anywidget"
             }
+            for widget in saved["state"].values():
+                for buffer in widget.get("buffers", []):
+                    move_out(app, context, buffer)
             # A token may hold "</script>", which would end this script.
             body = json.dumps(saved, ensure_ascii=False, separators=(",", ":"))
             attributes["body"] = body.replace("</", "<\\/")
+
+
+LARGE = 1_000_000  # characters
+
+
+def move_out(app, context, buffer):
+    """Give a large buffer a file of its own, which loads when the page can be read.
+
+    A script and no more: a page from the disk may not fetch. Pages with the same share it.
+    """
+    if len(buffer.get("data", "")) > LARGE:
+        data = buffer.pop("data")
+        name = f"{hashlib.sha256(data.encode()).hexdigest()[:16]}.js"
+        path = Path(app.outdir) / "_static" / "weights" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f'(window.d2lminiBytes ??= {{}})["{name}"]="{data}";', "utf-8")
+        buffer["file"] = context["pathto"](f"_static/weights/{name}", resource=True)
 
 
 # Names, names of modules, punctuation and spaces, which have the colour of the text around them.

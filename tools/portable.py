@@ -10,6 +10,7 @@ notebooks shows. In the build it becomes:
     [Ba et al. 2016](bibliography.md#ba2016layer)       {cite:t}, or {cite:p} within parentheses
     [exercise 2.1](#masks-1)                            {ref}
     [padded](glossary.md#term-padding)                  {ref}
+    [Masks](02-masks.ipynb#figure-masks)                a link in HTML: figure_links.py
     an entry of the list in glossary.md                 a paragraph with that label
     the list in bibliography.md                         {bibliography}
 
@@ -23,6 +24,7 @@ from pathlib import Path
 from runpy import run_path
 
 import nbformat
+from figure_links import as_html
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 # Two files of the package without the package, which would load PyTorch: seconds for nothing.
@@ -66,6 +68,7 @@ def expand_markdown(text):
     def in_parentheses(match):
         return "{cite:p}`" + ",".join(re.findall(SOURCE, match[1])) + "`"
 
+    text = as_html(text)
     text = TERM_LINK.sub(r"{ref}`\1 <\2>`", TERM.sub(r"(\1)=\n\2\n", text))
     text = CLOSED.sub(closed, BOX.sub(box, text))
     text = re.sub(SOURCE, r"{cite:t}`\1`", SOURCES.sub(in_parentheses, text))
