@@ -15,6 +15,7 @@ from d2lmini.data.square import simulate_paths
 from d2lmini.modern import LanguageModel
 from d2lmini.trajectories import Forecaster, PathEncoder
 from d2lmini.translation import AttentionWeights
+from d2lmini.translator import SubwordTranslator
 
 WORDS = ["<pad>", "<unk>", "<bos>", "<eos>", "go", "</script>"]
 
@@ -38,7 +39,7 @@ def translator():
 
 def training():
     weights = AttentionWeights(None, None, torch.full((2, 2, 2, 4), 0.25))
-    checkpoints = {1: [("go", weights)], 3: [("", weights)]}
+    checkpoints = {1: [("go", weights)], 2: [("go go", weights)], 3: [("", weights)]}
     return figures.explore_training([2.0, 1.0, 0.5], checkpoints, [("Go!", "Va!")])
 
 
@@ -47,7 +48,14 @@ def verdict():
     net = Classifier(TransformerEncoder(len(WORDS), 8, 16, 2, 2, 0.0), 8, 2, 0.0)
     first = Verdict(1, [0.25, 0.75], ["go", "go", "<eos>"], [0.5, 0.25, 0.25])
     return figures.explore_verdict(
-        net.state_dict(), WORDS, 2, 2, 8, ["go go", "</script> go go"], ["no", "yes"], first
+        net.state_dict(),
+        WORDS,
+        2,
+        2,
+        8,
+        ["</script> go", "</script> go go"],
+        ["no", "yes"],
+        first,
     )
 
 
@@ -71,6 +79,18 @@ def caption():
     )
 
 
+def sentence():
+    torch.manual_seed(0)
+    translator = SubwordTranslator(
+        [("▁g", "o")], ["▁go", "</script>"], (8, 16, 2, 2, 0.0), 6
+    )
+    return figures.explore_sentence(
+        **translator.parts(),
+        examples=["go go", "</script> go"],
+        look=translator.look("go go"),
+    )
+
+
 def writer():
     torch.manual_seed(0)
     tokens = ["<pad>", "<unk>", "<bos>", "<eos>", "go", "</script>"]
@@ -85,6 +105,7 @@ FIGURES = {
 } | {
     "explore_caption": caption,
     "explore_machine": machine,
+    "explore_sentence": sentence,
     "explore_training": training,
     "explore_translator": translator,
     "explore_verdict": verdict,

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 import torch
@@ -20,12 +21,13 @@ HOSTILE = ["</script>", "<b>bold</b>", "\"quote'", "😀", "<img src=x onerror=a
 
 
 @pytest.fixture
-def show(browser):
+def show(browser, tmp_path):
     """show(figures, width) puts figures on a page, as Jupyter and MyST-NB write them."""
     pages = []
 
-    def open_page(figures, width=1280):
-        page = browser.new_page(viewport={"width": width, "height": 900})
+    def open_page(figures, width=1280, address=""):
+        size = {"width": width, "height": 900}
+        page = browser.new_page(viewport=size, reduced_motion="reduce")
         pages.append(page)
         page.problems = []
         page.on("console", lambda m: m.type == "error" and page.problems.append(m.text))
@@ -45,12 +47,11 @@ def show(browser):
             f"<div>{figure.still}{script('view', view)}</div>"
             for figure, view in zip(figures, views, strict=True)
         )
-        page.set_content(
-            f"<!doctype html><html><body>{cells}{script('state', state)}</body>"
-        )
-        page.add_script_tag(content=LOADER.read_text(encoding="utf-8"))
-        # The page is there already, so that the loader is told so by hand.
-        page.evaluate("document.dispatchEvent(new Event('DOMContentLoaded'))")
+        loader = LOADER.read_text(encoding="utf-8")
+        text = f"{cells}{script('state', state)}<script>{loader}</script>"
+        path = tmp_path / f"{len(pages)}.html"
+        path.write_text(f"<!doctype html><html><body>{text}</body>", encoding="utf-8")
+        page.goto(path.as_uri() + address)
         page.wait_for_function("!document.querySelector('.d2lmini-still')")
         return page
 
@@ -68,15 +69,131 @@ def test_a_figure_works_twice_on_a_page(show, make):
     first, second = (page.locator(".d2lmini-figure").nth(i) for i in (0, 1))
     assert first.inner_text() == second.inner_text()
     before = first.inner_html(), second.inner_html()
-    for control in first.locator("input[type=range], select").all():
-        if control.evaluate("e => e.tagName") == "SELECT":
-            control.select_option(index=control.evaluate("e => e.options.length - 1"))
-        else:
-            control.focus()
-            page.keyboard.press("ArrowRight")
+    operate(page, first)
     assert first.inner_html() != before[0]
     assert second.inner_html() == before[1]
     assert page.problems == []
+
+
+def operate(page, figure):
+    """Use each kind of control that a figure has, once."""
+    for control in figure.locator("input[type=range], select, .controls .chip").all():
+        if control.evaluate("e => e.tagName") == "BUTTON":
+            control.click()
+        elif control.evaluate("e => e.tagName") == "SELECT":
+            control.select_option(index=control.evaluate("e => e.options.length - 1"))
+        else:
+            control.focus()
+            at_end = control.evaluate("e => e.value === e.max")
+            page.keyboard.press("ArrowLeft" if at_end else "ArrowRight")
+    for control in figure.locator("input[type=text]").all():
+        control.press_sequentially(" go")
+
+
+def seen(figure):
+    """What a figure says, but for what it says of the last change; what its controls are set to."""
+    return figure.evaluate("""(figure) => [
+        [...figure.querySelectorAll(".parts, .note")].map((part) =>
+            part.innerText.replace(/(Computed just now|Nothing had to)[^.]*[.]/, "")),
+        [...figure.querySelectorAll("input, select")].map((e) => e.value + e.checked),
+    ]""")
+
+
+def wait_until_seen(figure, due):
+    """A net may still be working."""
+    for _ in range(50):
+        if seen(figure) == due:
+            return
+        figure.page.wait_for_timeout(100)
+    assert seen(figure) == due
+
+
+@each_figure
+def test_a_figure_can_be_reset(show, make):
+    page = show([make()])
+    figure = page.locator(".d2lmini-figure")
+    reset = figure.get_by_role("button", name="Reset")
+    first = seen(figure)
+    assert reset.get_attribute("aria-disabled") == "true"
+    operate(page, figure)
+    assert reset.get_attribute("aria-disabled") == "false" and seen(figure) != first
+    reset.click()
+    wait_until_seen(figure, first)
+    assert reset.evaluate("e => e === document.activeElement")
+    assert page.problems == []
+
+
+@each_figure
+def test_there_are_things_to_try_and_each_shows_something_else(show, make):
+    made = make()
+    page = show([made])
+    figure = page.locator(".d2lmini-figure")
+    first = seen(figure)
+    tries = made.data["tries"]
+    buttons = figure.locator(".tries button, .controls .chip")
+    assert buttons.count() >= 2 and len(tries) in (0, 3)
+    for one in tries:
+        button = buttons.get_by_text(one["name"], exact=True)
+        button.click()
+        assert figure.locator(".explanation").inner_text() == one["notice"]
+        assert {**made.state, **one["set"]} != made.state
+        assert seen(figure) != first, one["name"]
+    assert not any(one["set"].keys() - made.state.keys() for one in tries)
+    assert page.problems == []
+
+
+def address_of(page):
+    page.wait_for_function("location.search")
+    page.wait_for_timeout(400)  # until the reader rests
+    return page.evaluate("location.search + location.hash")
+
+
+@each_figure
+def test_the_address_of_a_state_shows_that_state_elsewhere(show, make):
+    page = show([make()])
+    figure = page.locator(".d2lmini-figure")
+    operate(page, figure)
+    address = address_of(page)
+    assert address.endswith(f"#{page.locator('.d2lmini-place').get_attribute('id')}")
+    figure.locator(".title").click()
+    page.wait_for_timeout(300)
+    other = show([make()], address=address)
+    wait_until_seen(other.locator(".d2lmini-figure"), seen(figure))
+    other.get_by_role("button", name="Reset").click()
+    other.wait_for_function("location.search === ''")  # what is as at first is not told
+    assert page.problems == other.problems == []
+
+
+@each_figure
+def test_what_an_address_asks_for_in_vain_is_ignored_and_said(show, make):
+    first = show([make()])
+    name = first.locator(".d2lmini-place").get_attribute("id").removeprefix("figure-")
+    fields = [*make().state]
+    for value in ("", "[", "-77", "1e9", "null", '"</script>"', '{"a": [1]}', '[[["x"]]]'):
+        query = "&".join(f"{name}.{field}={quote(value)}" for field in (*fields, "odd"))
+        page = show([make()], address=f"?{query}&{name}=1&other.thing=2&{name}.=3#nowhere")
+        figure = page.locator(".d2lmini-figure")
+        note = figure.locator(".note").first.inner_text()
+        assert "The address asks for what this figure does not have" in note
+        assert "odd" in note and "thing" not in note
+        texts = figure.locator("input[type=text]").count() and value == '"</script>"'
+        if not texts:  # which is a text like any other
+            assert all(field in note for field in fields if field != "chosen")
+        assert page.problems == []
+        page.close()
+
+
+def test_two_figures_of_a_page_have_their_states_in_one_address(show):
+    makers = [FIGURES["explore_masks"], FIGURES["explore_heads"]]
+    page = show([make() for make in makers])
+    page.get_by_label("Causal mask").uncheck()
+    page.locator("select").first.select_option("4")
+    address = address_of(page)
+    assert "masks.causal=false" in address and "heads.num_heads=4" in address
+    other = show([make() for make in makers], address=address)
+    assert not other.get_by_label("Causal mask").is_checked()
+    assert other.locator("select").first.input_value() == "4"
+    assert page.problems == other.problems == []
 
 
 @each_figure
@@ -480,7 +597,7 @@ def test_arrow_keys_walk_through_all_checkpoints(show):
     for key in ("ArrowRight", "ArrowLeft", "ArrowLeft"):
         page.keyboard.press(key)
         seen.append(figure.locator(".note").inner_text())
-    assert "epoch 1" in seen[0] and "epoch 3" in seen[1]
+    assert "epoch 1" in seen[0] and "epoch 2" in seen[1]
     assert seen[2] == seen[0] == seen[3]
 
 
@@ -498,3 +615,47 @@ def test_heads_read_what_the_classes_read(show, order):
     assert (numbers[own] > 0).all() and (numbers[~own] == 0).all()
     blocks = numbers[own].view(4, 2)
     assert torch.equal(blocks, blocks[:1].expand(4, 2)) == (order == "split")  # one matrix
+
+
+def test_a_sentence_is_translated_when_it_is_typed_and_not_when_it_is_left(show):
+    page = show([FIGURES["explore_sentence"]()])
+    figure = page.locator(".d2lmini-figure")
+    text, french = figure.get_by_label("English"), figure.locator(".translation")
+    first = french.inner_text()
+    text.fill("")
+    assert french.inner_text() == "" and figure.locator(".token").count() == 0
+    assert figure.locator(".note").inner_text() == "Type an English sentence."
+    text.fill("go go")
+    figure.locator(".token").first.wait_for()
+    assert french.inner_text() == first
+    read = figure.get_by_label("Read, in pieces").locator(".token")
+    for typed, due in (
+        ("go " * 30, ["go"] * 5 + ["<eos>"]),  # cut
+        ("<eos> 😀", ["<unk>"] * 5 + ["<eos>"]),
+    ):
+        text.press_sequentially("x")  # nobody waits for what is typed over
+        text.fill(typed)
+        page.wait_for_function(
+            "([line, due]) => line.textContent === due",
+            arg=[figure.get_by_label("Read, in pieces").element_handle(), "".join(due)],
+        )
+        assert read.all_inner_texts() == due
+    assert page.problems == []
+
+
+def test_of_a_sentence_each_line_is_one_stop_and_arrows_walk_in_it(show):
+    page = show([FIGURES["explore_sentence"]()])
+    figure = page.locator(".d2lmini-figure")
+    for name in ("Read, in pieces", "Written, in pieces"):
+        words = figure.get_by_label(name).locator("button")
+        stops = words.evaluate_all("all => all.filter((b) => b.tabIndex === 0).length")
+        assert stops == 1 and words.count() > 1
+        words.first.focus()
+        page.keyboard.press("ArrowRight")
+        assert words.nth(1).evaluate("e => e === document.activeElement")
+        curves = figure.locator(".curve").evaluate_all(
+            "all => all.map((c) => c.classList.contains('faint'))"
+        )
+        assert True in curves  # those of other words
+        assert "Point at" not in figure.locator(".explanation").inner_text()
+    assert page.problems == []

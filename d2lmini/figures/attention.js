@@ -1,5 +1,6 @@
 // Chapters 1 and 4: a query among keys in the plane; weights, output and entropy follow.
-import { checkbox, choice, controlState, figure, make, matrix, show, slider } from "./matrix.js";
+import { checkbox, choice, make, matrix, show, slider } from "./matrix.js";
+import { among, between, controlState, each, figure, isFlag } from "./frame.js";
 import { dot, softmax, weightedSum } from "./forward.js";
 import { draw, lines, movable } from "./lines.js";
 
@@ -33,7 +34,9 @@ const entropy = (weights) => -weights.reduce((sum, p) => sum + (p > 0 ? p * Math
 
 function render({ model, el }) {
   const { words, keys, plain } = model.get("data");
-  const state = controlState(model, update);
+  const state = controlState(model, update, {
+    query: each(between(-SIDE, SIDE), 2), similarity: among(Object.keys(SIMILARITIES)),
+    scaled: isFlag, d_k: among(SIZES) });
   const first = state.get();
   const kind = choice("Similarity", { dot: "dot product", cosine: "cosine", additive: "additive" },
     first.similarity, (value) => state.set({ similarity: value }));
@@ -49,6 +52,7 @@ function render({ model, el }) {
   const plane = draw("svg", { viewBox: `${-SIDE} ${-SIDE} ${2 * SIDE} ${2 * SIDE}`, tabindex: 0,
     role: "application", class: "plane" });
   const frame = figure(model, el, {
+    state,
     title: "Attention by hand",
     controls: (plain ? [kind] : [kind, scaled, size]).map((c) => c.element),
     parts: [

@@ -8,6 +8,29 @@ import torch
 from d2lmini.figures.widget import Figure
 from d2lmini.masks import masked_softmax
 
+TRIES = [
+    (
+        "Another direction",
+        {"query": [-1.8, 0.6]},
+        "The largest weight goes to the key that the query points at, now “stone”.",
+    ),
+    (
+        "A longer query",
+        {"query": [2.4, 2.4]},
+        "The same direction, larger scores: “cat” takes more of the weight than before.",
+    ),
+    (
+        "No query at all",
+        {"query": [0.0, 0.0]},
+        "All scores are 0, all weights equal, and the output is the mean of the values.",
+    ),
+]
+LARGE_AND_PLAIN = (
+    "512 features, undivided",
+    {"d_k": 512, "scaled": False},
+    "One key takes it all. Switch the division on again, and the weights spread.",
+)
+
 
 def explore_attention(query=(1.0, 1.0), similarity="dot", scaled=True, d_k=2) -> Figure:
     """A query that can be dragged among keys in the plane; the values are the keys.
@@ -46,4 +69,5 @@ def explore_attention(query=(1.0, 1.0), similarity="dot", scaled=True, d_k=2) ->
         "larger the more it points in the direction of the query."
     )
     data = {"words": words, "keys": keys, "plain": is_plain}
-    return Figure("attention.js", state, picture, alt, data)
+    tries = TRIES if is_plain else [*TRIES[1:], LARGE_AND_PLAIN]
+    return Figure("attention.js", state, picture, alt, data, tries=tries)

@@ -1,5 +1,6 @@
 // Chapter 12: a German caption, its translation, and a line for each weight of the attention.
-import { choice, controlState, figure, make, show, strangersNote, textField } from "./matrix.js";
+import { choice, make, show, strangersNote, textField } from "./matrix.js";
+import { among, controlState, figure, isText, upTo } from "./frame.js";
 import { makeNet, normalise, search } from "./forward.js";
 
 const LEAST = { on: 0.04, faint: 0.15 }; // weights below are not drawn
@@ -17,9 +18,11 @@ function render({ model, el }) {
   const known = srcTokens.filter((token) => !RESERVED.includes(token));
   const ids = new Map(known.map((token) => [token, srcTokens.indexOf(token)]));
   const net = makeNet(data, model.get("weights"), true);
-  const state = controlState(model, update);
-  const first = state.get();
   const heads = Array.from({ length: numHeads }, (_, h) => h);
+  const state = controlState(model, update, { text: isText, layer: upTo(numLayers),
+    head: among([ALL, ...heads.map(nameOf)]), side: among(["german", "english"]),
+    chosen: upTo(numSteps) });
+  const first = state.get();
 
   const text = textField("German", first.text, (value) => state.set({ text: value }));
   text.element.classList.add("long");
@@ -43,6 +46,7 @@ function render({ model, el }) {
   lines.setAttribute("preserveAspectRatio", "none");
   lines.setAttribute("aria-hidden", "true"); // the sentence below says it in words
   const frame = figure(model, el, {
+    state,
     title: "From German to English, word by word",
     controls: [text.element, example.element, layer.element, head.element],
     parts: [

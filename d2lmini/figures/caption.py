@@ -54,7 +54,25 @@ def explore_caption(
         f"'{translation}' in one on the right. A line from each English word to the German "
         "words that the last layer's heads look at to write it; many of them cross."
     )
-    return Figure("caption.js", state, picture, alt, data, eighths(numbers))
+    heads = [f"head {h}" for h in range(num_heads)]
+    tries = [
+        (
+            "One head",
+            {"head": heads[0]},
+            "A head for itself: does it look at the word that is translated, or beside it?",
+        ),
+        (
+            "The layer below",
+            {"layer": 0},
+            "The first layer's lines. Are they as neat as the last one's?",
+        ),
+        (
+            "From the English side",
+            {"side": "english", "chosen": 1},
+            "What one English word was read from. Walk down the column.",
+        ),
+    ]
+    return Figure("caption.js", state, picture, alt, data, eighths(numbers), tries)
 
 
 def _lines(weights, read, written):

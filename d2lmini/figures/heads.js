@@ -1,11 +1,13 @@
 // Chapter 4: which features of its input does a head read?
-import { choice, controlState, figure, make, matrix, show, slider } from "./matrix.js";
+import { choice, make, matrix, show, slider } from "./matrix.js";
+import { among, between, controlState, figure, upTo } from "./frame.js";
 import { attend, linear } from "./forward.js";
 
 function render({ model, el }) {
   const { words, X, W_q: Wq, W_k: Wk, W_v: Wv } = model.get("data");
   const width = X[0].length;
-  const state = controlState(model, update);
+  const state = controlState(model, update, { num_heads: among([1, 2, 4, 8]),
+    order: among(["project", "split", "own"]), feature: upTo(width), amount: between(-3, 3) });
   const first = state.get();
   const heads = choice("Heads", { 1: 1, 2: 2, 4: 4, 8: 8 }, first.num_heads,
     (value) => state.set({ num_heads: Number(value) }));
@@ -22,6 +24,7 @@ function render({ model, el }) {
     columnsAre: "features of the input", onReach });
   const place = make("div", { className: "wide heads" });
   const frame = figure(model, el, {
+    state,
     title: "Heads: who reads which features?",
     controls: [heads, order, feature, amount].map((c) => c.element),
     parts: [reads.element, place],

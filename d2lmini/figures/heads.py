@@ -5,6 +5,24 @@ import torch
 from d2lmini.figures.stills import panels
 from d2lmini.figures.widget import Figure, as_lists
 
+TRIES = [
+    (
+        "Split first",
+        {"order": "split"},
+        "Each head reads half of the features. A change of feature 0 never reaches head 1.",
+    ),
+    (
+        "Eight heads, split first",
+        {"order": "split", "num_heads": 8},
+        "Each head reads a single feature.",
+    ),
+    (
+        "Eight heads",
+        {"num_heads": 8},
+        "Heads of size 1, and each still reads all eight features: it was projected first.",
+    ),
+]
+
 
 def explore_heads(num_heads=2, order="project", feature=0, amount=2.0) -> Figure:
     """Multi-head attention of width 8: which features of its input does each head read?
@@ -37,4 +55,4 @@ def explore_heads(num_heads=2, order="project", feature=0, amount=2.0) -> Figure
         "A matrix of heads by features of the input. If one projects first, each head reads all "
         "features; if one splits first, each reads its own slice only."
     )
-    return Figure("heads.js", state, picture, alt, as_lists(data))
+    return Figure("heads.js", state, picture, alt, as_lists(data), tries=TRIES)

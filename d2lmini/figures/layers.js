@@ -1,5 +1,6 @@
 // Chapters 5 and 6: one token's vector changes; which positions notice?
-import { choice, controlState, figure, matrix, show, slider } from "./matrix.js";
+import { choice, matrix, show, slider } from "./matrix.js";
+import { among, between, controlState, each, figure, upTo } from "./frame.js";
 import { layerNorm, linear } from "./forward.js";
 
 // Rows of one sentence are normalised together, each feature over all rows, or each row alone.
@@ -23,7 +24,8 @@ const NAMES = {
 
 function render({ model, el }) {
   const { X, Y, positions, sentence, W_1: W1, b_1: b1, W_2: W2, b_2: b2 } = model.get("data");
-  const state = controlState(model, update);
+  const state = controlState(model, update, { layer: among(Object.keys(NAMES)),
+    position: upTo(positions.length), amounts: each(between(-4, 4), X[0].length) });
   const first = state.get();
   const layer = choice("Layer", NAMES, first.layer, (value) => state.set({ layer: value }));
   const token = choice("Position", Object.fromEntries(positions.map((name, i) => [i, name])),
@@ -35,6 +37,7 @@ function render({ model, el }) {
   const [input, output, change] = ["input", "output", "change of the output"].map((title) =>
     matrix({ title, rowsAre: "positions", columnsAre: "features", onReach }));
   const frame = figure(model, el, {
+    state,
     title: "One token changes: who notices?",
     controls: [layer, token, ...amounts].map((c) => c.element),
     parts: [input, output, change].map((m) => m.element),

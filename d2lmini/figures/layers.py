@@ -6,6 +6,41 @@ from torch.nn.functional import batch_norm, layer_norm
 from d2lmini.figures.stills import panels
 from d2lmini.figures.widget import Figure, as_lists
 
+OF_THE_FFN = [
+    (
+        "Another position",
+        {"position": 4},
+        "One row in, one row out: no other position notices.",
+    ),
+    (
+        "All four features",
+        {"amounts": [3.0, -3.0, 3.0, -3.0]},
+        "A large change, and still one row.",
+    ),
+    (
+        "Batch normalisation instead",
+        {"layer": "batch"},
+        "Now positions of both sentences notice: its mean and variance are over all of them.",
+    ),
+]
+OF_THE_NORMS = [
+    (
+        "The same for all features",
+        {"amounts": [2.0, 2.0, 2.0, 2.0]},
+        "Nothing changes: layer normalisation subtracts the mean of a position's features.",
+    ),
+    (
+        "Steps and features at once",
+        {"layer": "wrong"},
+        "The whole sentence of a2 notices, later positions and earlier ones.",
+    ),
+    (
+        "Batch normalisation",
+        {"layer": "batch"},
+        "Both sentences notice, though only a2 has changed.",
+    ),
+]
+
 
 def explore_layers(layer="layer", position=2, amounts=(2.0, 0.0, 0.0, 0.0)) -> Figure:
     """A layer on two sentences of three tokens: one token changes, and which positions notice?
@@ -51,4 +86,5 @@ def explore_layers(layer="layer", position=2, amounts=(2.0, 0.0, 0.0, 0.0)) -> F
         f"{positions[position]} has changed, the output, and the change of the output. "
         f"Rows that have changed: {noticed}."
     )
-    return Figure("layers.js", state, picture, alt, as_lists(data))
+    tries = OF_THE_FFN if layer == "ffn" else OF_THE_NORMS
+    return Figure("layers.js", state, picture, alt, as_lists(data), tries=tries)

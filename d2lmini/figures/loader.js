@@ -10,14 +10,66 @@
   const STATE = 'script[type="application/vnd.jupyter.widget-state+json"]';
   const VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]';
 
-  // The state of a widget, with its binary parts, which are saved apart, put back.
+  const bytesOf = (data) =>
+    new DataView(Uint8Array.from(atob(data), (character) => character.charCodeAt(0)).buffer);
+
+  // Bytes from a script of their own, once the page can be read: no other file may be asked for
+  // by a page that was opened from the disk.
+  const fromFile = (file) => new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = file;
+    script.onload = () => resolve(bytesOf(window.d2lminiBytes[file.split("/").at(-1)]));
+    script.onerror = () => reject(new Error(`${file} cannot be read`));
+    const ask = () => setTimeout(() => document.head.append(script));
+    if (document.readyState === "complete") ask();
+    else window.addEventListener("load", ask);
+  });
+
+  // The state of a widget, with its binary parts, which are saved apart, put back. Of one that
+  // has a file of its own, the promise: a page is not kept waiting.
   function readState({ state, buffers = [] }) {
     const complete = { ...state };
-    for (const { data, path } of buffers) {
-      const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
-      complete[path[0]] = new DataView(bytes.buffer);
+    for (const { data, file, path } of buffers) {
+      complete[path[0]] = file ? fromFile(file) : bytesOf(data);
     }
     return complete;
+  }
+
+  // What the address asks of the figure of a name: ?masks.causal=false, values as JSON.
+  function askedOf(name) {
+    const asked = {};
+    for (const [key, text] of new URLSearchParams(location.search)) {
+      const [figure, ...field] = key.split(".");
+      if (figure !== name) continue;
+      try {
+        asked[field.join(".")] = JSON.parse(text);
+      } catch {
+        asked[field.join(".")] = undefined; // which no figure takes
+      }
+    }
+    return asked;
+  }
+
+  // Notes in the address in what a figure differs from its first state, when the reader rests.
+  function keepInAddress(name, first, model) {
+    let timer = null;
+    model.on("change:state", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        const query = new URLSearchParams(location.search);
+        for (const [field, value] of Object.entries(model.get("state"))) {
+          const text = JSON.stringify(value);
+          if (text === JSON.stringify(first[field])) query.delete(`${name}.${field}`);
+          else query.set(`${name}.${field}`, text);
+        }
+        const search = query.toString();
+        try {
+          history.replaceState(null, "", `${location.pathname}${search && `?${search}`}#figure-${name}`);
+        } catch {
+          // A page that may not change its address has none to share.
+        }
+      }, 300);
+    });
   }
 
   // What anywidget hands to a module: the state, and word of its changes.
@@ -36,20 +88,27 @@
 
   async function start(view, state, modules) {
     const place = document.createElement("div");
+    place.className = "d2lmini-place";
     const still = view.parentElement.querySelector(".d2lmini-still");
     modules[state._esm] ??= import(
       URL.createObjectURL(new Blob([state._esm], { type: "text/javascript" }))
     );
     const { default: widget } = await modules[state._esm];
     view.after(place);
+    const name = still?.id.replace("figure-", "");
+    const model = makeModel({ ...state, asked: name ? askedOf(name) : {} });
     try {
-      await widget.render({ model: makeModel(state), el: place });
+      await widget.render({ model, el: place });
     } catch (error) {
       place.remove(); // and the still picture stays
       throw error;
     }
-    // With its frame, which the dark theme gives a light ground.
+    // The name by which links find it. The picture goes with its frame, which the dark theme
+    // gives a light ground.
+    place.id = still?.id ?? "";
+    if (name) keepInAddress(name, state.state, model);
     (still?.closest(".output") ?? still)?.remove();
+    if (place.id && location.hash === `#${place.id}`) place.scrollIntoView();
   }
 
   document.addEventListener("DOMContentLoaded", () => {

@@ -1,5 +1,6 @@
 // Chapter 7: the whole encoder-decoder; a sentence steps through its blocks.
-import { choice, controlState, figure, make, matrix, show } from "./matrix.js";
+import { choice, make, matrix, show } from "./matrix.js";
+import { controlState, figure, upTo } from "./frame.js";
 import { makeNet } from "./forward.js";
 import { draw } from "./lines.js";
 
@@ -31,7 +32,8 @@ function render({ model, el }) {
   const data = model.get("data");
   const { blocks, sentences } = data;
   const net = makeNet(data, model.get("weights"));
-  const state = controlState(model, update);
+  const state = controlState(model, update, { block: upTo(blocks.length),
+    sentence: upTo(sentences.length) });
   const first = state.get();
   const pair = choice("Sentence", Object.fromEntries(sentences.map((s, i) => [i, s.source.join(" ")])),
     first.sentence, (i) => state.set({ sentence: Number(i) }));
@@ -95,6 +97,7 @@ function render({ model, el }) {
   const [input, output] = ["input", "output"].map((title) =>
     matrix({ title, rowsAre: "positions", columnsAre: "features", onReach }));
   const frame = figure(model, el, {
+    state,
     title: "The machine",
     controls: [pair.element, back, next],
     parts: [make("div", { className: "wide scrolls" }, picture),

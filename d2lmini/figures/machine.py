@@ -33,6 +33,25 @@ PARTS = {
 }  # fmt: skip
 
 
+TRIES = [
+    (
+        "Where the sides meet",
+        "cross_attention",
+        "Rows are words of the translation, columns words of the source: no other block sees both.",
+    ),
+    (
+        "No look ahead",
+        "self_attention",
+        "Above the diagonal every weight is 0: no position sees a later one.",
+    ),
+    (
+        "The next word",
+        "output",
+        "In the last row, the word with the largest score is the one to write next.",
+    ),
+]
+
+
 def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, pairs) -> Figure:
     """The encoder-decoder as a picture; a sentence can be stepped through its blocks.
 
@@ -96,9 +115,10 @@ def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, pairs) -> Fig
         )
         + " The encoder's last block leads to each cross-attention."
     )
-    return Figure(
-        "machine.js", {"sentence": 0, "block": 0}, picture, alt, data, floats(numbers)
-    )
+    kinds = [block["kind"] for block in blocks]
+    tries = [(name, {"block": kinds.index(kind)}, notice) for name, kind, notice in TRIES]
+    state = {"sentence": 0, "block": 0}
+    return Figure("machine.js", state, picture, alt, data, floats(numbers), tries)
 
 
 def block_diagram(blocks):

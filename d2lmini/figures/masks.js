@@ -1,7 +1,6 @@
 // Chapter 2: two sentences, two masks; scores, masked scores and weights in step.
-import {
-  checkbox, controlState, figure, make, matrix, show, slider, textField, words,
-} from "./matrix.js";
+import { checkbox, make, matrix, show, slider, textField, words } from "./matrix.js";
+import { controlState, each, figure, isFlag, isText, upTo } from "./frame.js";
 import { maskedSoftmax } from "./forward.js";
 
 const LIMIT = 8;
@@ -16,7 +15,8 @@ function render({ model, el }) {
       title: `${title}, ${name}`, rowsAre: "queries", columnsAre: "keys",
       onReach: (text) => frame.explain(text),
     })));
-  const state = controlState(model, draw);
+  const state = controlState(model, draw, { sentences: each(isText, 2),
+    valid_lens: each(upTo(LIMIT + 1), 2), padding: isFlag, causal: isFlag });
   const start = state.get();
   const texts = [0, 1].map((b) => textField(
     `${b ? "Second" : "First"} sentence`, start.sentences[b],
@@ -29,6 +29,7 @@ function render({ model, el }) {
   const padding = checkbox("Padding mask", start.padding, (value) => state.set({ padding: value }));
   const causal = checkbox("Causal mask", start.causal, (value) => state.set({ causal: value }));
   const frame = figure(model, el, {
+    state,
     title: "Masks: scores, masked scores, weights",
     controls: [texts[0], lens[0], texts[1], lens[1], padding, causal].map((c) => c.element),
     parts: rows.map((three) =>

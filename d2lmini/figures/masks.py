@@ -8,6 +8,27 @@ from d2lmini.figures.stills import panels
 from d2lmini.figures.widget import Figure
 from d2lmini.masks import causal_mask, masked_softmax, padding_mask
 
+TRIES = [
+    (
+        "No masks",
+        {"padding": False, "causal": False},
+        "In the second sentence every word gives weight to <pad>; and every word of the first "
+        "sees those that come later.",
+    ),
+    (
+        "The causal mask alone",
+        {"padding": False},
+        "Padding stands at the end, in the future of each real word: their rows are as before. "
+        "Only the rows of <pad> look at <pad>.",
+    ),
+    (
+        "Nothing left",
+        {"valid_lens": [4, 0]},
+        "Every key of the second sentence is hidden. Its weights are zeros, by a rule of this "
+        "chapter: a plain softmax would divide 0 by 0.",
+    ),
+]
+
 
 def explore_masks(sentences=("the cat sat down", "we slept"), valid_lens=(4, 2)) -> Figure:
     """Two sentences under a padding and a causal mask.
@@ -41,4 +62,4 @@ def explore_masks(sentences=("the cat sat down", "we slept"), valid_lens=(4, 2))
         f"Three matrices for the sentence '{sentences[0]}': its scores, the same with what "
         "the masks hide left white, and the weights, which are zero there."
     )
-    return Figure("masks.js", state, picture, alt)
+    return Figure("masks.js", state, picture, alt, tries=TRIES)

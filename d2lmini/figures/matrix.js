@@ -181,38 +181,3 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
   };
   return { element, update };
 }
-
-// The frame of a figure: what one may do, controls, pictures, and the line that explains.
-// render(state) draws; set(changes) changes the state, tells Python and draws again.
-export function figure(model, el, { title, controls, parts, help }) {
-  const note = make("p", { className: "note", role: "status" });
-  const said = make("p", { className: "explanation", "aria-live": "polite" }, help);
-  el.classList.add("d2lmini-figure");
-  el.setAttribute("role", "group");
-  // Else JupyterLab takes the arrow keys for itself; it asks the element that has the focus.
-  el.addEventListener("focusin", ({ target }) =>
-    target.setAttribute("data-lm-suppress-shortcuts", "true"));
-  el.setAttribute("aria-label", title);
-  el.replaceChildren(
-    make("p", { className: "title" }, title),
-    make("div", { className: "controls" }, ...controls),
-    note,
-    make("div", { className: "parts" }, ...parts),
-    said,
-  );
-  return {
-    explain: (text) => (said.textContent = text),
-    note: (text) => (note.textContent = text),
-  };
-}
-
-// The values of the controls. They live in the model, where a running Python sees them.
-export function controlState(model, draw) {
-  const get = () => model.get("state");
-  model.on("change:state", () => draw(get()));
-  const set = (changes) => {
-    model.set("state", { ...get(), ...changes }); // draws, by the line above
-    model.save_changes();
-  };
-  return { get, set };
-}

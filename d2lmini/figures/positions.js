@@ -1,5 +1,6 @@
 // Chapter 3: the table of sinusoids, one column as a wave, similarity by distance, and a turn.
-import { choice, controlState, figure, make, matrix, show, slider } from "./matrix.js";
+import { choice, make, matrix, show, slider } from "./matrix.js";
+import { among, controlState, figure, upTo } from "./frame.js";
 import { dot, sinusoid } from "./forward.js";
 import { draw, lines } from "./lines.js";
 
@@ -7,7 +8,9 @@ const BASES = [10, 100, 1000, 10000, 100000];
 const POSITIONS = 32;
 
 function render({ model, el }) {
-  const state = controlState(model, update);
+  const state = controlState(model, update, { width: among([4, 8, 16, 32]), base: among(BASES),
+    column: (v, { width: all }) => upTo(all)(v), position: upTo(POSITIONS),
+    offset: (v) => Number.isInteger(v) && Math.abs(v) < POSITIONS });
   const first = state.get();
   const field = (name) => (value) => state.set({ [name]: value });
   const width = choice("Width", Object.fromEntries([4, 8, 16, 32].map((w) => [w, w])),
@@ -32,6 +35,7 @@ function render({ model, el }) {
     make("p", { className: "caption" }, make("span", { className: "name" }, "The pair as a hand")),
     dial, turn);
   const frame = figure(model, el, {
+    state,
     title: "Sinusoidal positions",
     controls: [width, base, column, position, offset].map((c) => c.element),
     parts: [make("div", { className: "stack" }, table.element, rotation),

@@ -9,15 +9,16 @@ import matplotlib
 import matplotlib.figure
 
 
-def still(picture, alt: str, kind: str = "d2lmini-still") -> str:
-    """A matplotlib figure as HTML that needs nothing else."""
+def still(picture, alt: str, kind: str = "d2lmini-still", name: str = "") -> str:
+    """A matplotlib figure as HTML that needs nothing else; name is where links lead."""
     file = io.BytesIO()
     # Without a salt the names in it are random; letters as letters, not as outlines, are small.
     with matplotlib.rc_context({"svg.hashsalt": "d2lmini", "svg.fonttype": "none"}):
         picture.savefig(file, format="svg", metadata={"Date": None})
     data = base64.b64encode(_light(file.getvalue().decode()).encode()).decode()
     image = f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{data}">'
-    return f'<div class="{kind}">{image}</div>'
+    place = f' id="figure-{name}"' if name else ""
+    return f'<div class="{kind}"{place}>{image}</div>'
 
 
 def _light(svg: str) -> str:

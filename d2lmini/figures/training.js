@@ -1,10 +1,12 @@
 // Chapter 8: the training run that the page made, epoch by epoch.
-import { choice, controlState, figure, make, matrix, show, slider } from "./matrix.js";
+import { choice, make, matrix, show, slider } from "./matrix.js";
+import { controlState, figure, upTo } from "./frame.js";
 import { lines } from "./lines.js";
 
 function render({ model, el }) {
   const { losses, checkpoints, sentences, head_names: heads } = model.get("data");
-  const state = controlState(model, update);
+  const state = controlState(model, update, { checkpoint: upTo(checkpoints.length),
+    sentence: upTo(sentences.length), head: upTo(heads.length) });
   const first = state.get();
   const at = slider("Epoch", { min: 0, max: checkpoints.length - 1, value: first.checkpoint,
     format: (i) => String(checkpoints[i].epoch) }, (i) => state.set({ checkpoint: i }));
@@ -31,6 +33,7 @@ function render({ model, el }) {
   const map = matrix({ title: "weights", rowsAre: "French so far", columnsAre: "English",
     onReach: (text) => frame.explain(text) });
   const frame = figure(model, el, {
+    state,
     title: "The training run of this page, replayed",
     controls: [at, which, head].map((c) => c.element),
     parts: [curve.element, map.element, make("div", { className: "wide scrolls" }, translations)],

@@ -50,4 +50,18 @@ def explore_training(losses, checkpoints, pairs) -> Figure:
         f"The loss of a training run over {len(losses)} epochs, which falls from "
         f"{losses[0]:.1f} to {losses[-1]:.2f} nats per token."
     )
-    return Figure("training.js", state, picture, alt, data)
+    last = len(shown) - 1
+    tries = [
+        ("Half way", {"checkpoint": last // 2}, "Which words are right already?"),
+        (
+            "The last epoch",
+            {"checkpoint": last},
+            "Does each word of the translation look at the word it translates?",
+        ),
+        (
+            "Another head",
+            {"checkpoint": last, "head": layers * heads - 1},
+            "The same sentence, another head: does it look where the other did?",
+        ),
+    ]
+    return Figure("training.js", state, picture, alt, data, tries=tries)

@@ -1,7 +1,6 @@
 // Chapter 9: the trained translator, with all of its attention, from one forward pass.
-import {
-  checkbox, choice, controlState, figure, make, matrix, show, slider, textField,
-} from "./matrix.js";
+import { checkbox, choice, make, matrix, show, slider, textField } from "./matrix.js";
+import { among, controlState, each, figure, isText, upTo } from "./frame.js";
 import { lossOf, makeNet, normalise, search } from "./forward.js";
 import { thumbnail } from "./thumbnail.js";
 
@@ -23,7 +22,13 @@ function render({ model, el }) {
   const isKnown = (word) => srcIds.has(word) && !RESERVED.includes(word);
   const tgtIds = new Map(tgtTokens.map((token, id) => [token, id]));
   const net = makeNet(data, model.get("weights"));
-  const state = controlState(model, update);
+  const names = Object.keys(KINDS).flatMap((kind) =>
+    Array.from({ length: numLayers * numHeads }, (_, n) =>
+      `${kind}.${Math.floor(n / numHeads)}.${n % numHeads}`));
+  const state = controlState(model, update, {
+    text: isText, kind: among(Object.keys(KINDS)), layer: upTo(numLayers), head: upTo(numHeads),
+    step: upTo(numSteps), view: among(Object.keys(VIEWS)), padding: upTo(5), beam: among([1, 2, 4]),
+    hypothesis: upTo(4), off: each((name) => names.includes(name), 0, names.length) });
   const first = state.get();
   const start = { hypothesis: 0, step: 0 }; // of another sentence, or of another search
   let spoken = first.text; // the last text that had a word in it
@@ -47,9 +52,6 @@ function render({ model, el }) {
     state.set({ off: off.length ? [] : names.filter((name) => name.startsWith("cross")),
       hypothesis: 0 });
   });
-  const names = Object.keys(KINDS).flatMap((kind) =>
-    Array.from({ length: numLayers * numHeads }, (_, n) =>
-      `${kind}.${Math.floor(n / numHeads)}.${n % numHeads}`));
   const thumbnails = names.map((name) => {
     const [kind, layer, head] = name.split(".");
     return thumbnail(`${KINDS[kind]}, layer ${layer}, head ${head}`, () =>
@@ -70,6 +72,7 @@ function render({ model, el }) {
       make("div", { className: "thumbnails", style: `--columns: ${numHeads}` },
         ...thumbnails.filter((_, n) => names[n].startsWith(kind)).map((t) => t.element))));
   const frame = figure(model, el, {
+    state,
     title: "The translator of this page",
     controls: [text.element, example.element, padding.element, beam.element],
     parts: [

@@ -51,4 +51,23 @@ def explore_translator(
         f"'{examples[0][0]}' as '{translation}': a row for each word written, a column for each "
         "word read."
     )
-    return Figure("translator.js", state, picture, alt, data, floats(numbers))
+    off = [f"cross.{n}.{h}" for n in range(num_layers) for h in range(num_heads)]
+    tries = [
+        (
+            "French without English",
+            {"off": off},
+            "With all of cross-attention off, the decoder sees only what it has written. What "
+            "does it write, and does it for another sentence, too?",
+        ),
+        (
+            "Four candidates",
+            {"beam": 4},
+            "A beam of 4 ends with four translations. How far is the second behind the first?",
+        ),
+        (
+            "Padding",
+            {"padding": 3, "view": "masked"},
+            "Three padded positions: their scores are −∞, and the translation is the same.",
+        ),
+    ]
+    return Figure("translator.js", state, picture, alt, data, floats(numbers), tries)

@@ -1,7 +1,6 @@
 // Chapter 10: a classifier of reviews, and what each word does to its verdict.
-import {
-  choice, controlState, figure, make, matrix, show, strangersNote, textField,
-} from "./matrix.js";
+import { choice, make, matrix, show, strangersNote, textField } from "./matrix.js";
+import { controlState, figure, isText, upTo } from "./frame.js";
 import { makeNet, normalise } from "./forward.js";
 import { thumbnail } from "./thumbnail.js";
 
@@ -16,7 +15,8 @@ function render({ model, el }) {
   const known = vocabulary.filter((token) => !RESERVED.includes(token));
   const ids = new Map(known.map((token) => [token, vocabulary.indexOf(token)]));
   const net = makeNet(data, model.get("weights"));
-  const state = controlState(model, update);
+  const state = controlState(model, update, { text: isText, chosen: upTo(numSteps),
+    layer: upTo(numLayers), head: upTo(numHeads) });
   const first = state.get();
   const positive = labels.length - 1; // the class whose probability is followed
 
@@ -45,6 +45,7 @@ function render({ model, el }) {
   const thumbnails = heads.map(([layer, head]) =>
     thumbnail(`layer ${layer}, head ${head}`, () => state.set({ layer, head })));
   const frame = figure(model, el, {
+    state,
     title: "A reader of reviews",
     controls: [text.element, example.element],
     parts: [

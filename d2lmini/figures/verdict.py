@@ -2,6 +2,7 @@
 
 import torch
 
+from d2lmini.data import normalise
 from d2lmini.figures.stills import panels
 from d2lmini.figures.weights import floats, pack
 from d2lmini.figures.widget import Figure
@@ -37,4 +38,22 @@ def explore_verdict(
         f"The review '{examples[0]}', with the network's verdict: {verdict}. Below it, the "
         "weight of each word in the pooling."
     )
-    return Figure("verdict.js", state, picture, alt, data, floats(numbers))
+    longest = max(examples, key=len)
+    tries = [
+        (
+            "A longer review",
+            {"text": longest},
+            "Point at its words: which one would you leave out to turn the verdict?",
+        ),
+        (
+            "One word",
+            {"text": normalise(examples[0]).split()[-2]},
+            "The last word of the first review, alone. Is it enough for a verdict?",
+        ),
+        (
+            "The other way round",
+            {"text": " ".join(normalise(examples[0]).split()[::-1])},
+            "The same words, the last one first. A bag of words would see no difference.",
+        ),
+    ]
+    return Figure("verdict.js", state, picture, alt, data, floats(numbers), tries)

@@ -1,5 +1,6 @@
 // Chapter 11: an observed path to drag, and where the forecaster and constant velocity go on.
-import { choice, controlState, figure, make, matrix, show, slider } from "./matrix.js";
+import { choice, make, matrix, show, slider } from "./matrix.js";
+import { among, between, controlState, each, figure, upTo } from "./frame.js";
 import { makeNet } from "./forward.js";
 import { forecast } from "./forecast.js";
 import { draw, movable } from "./lines.js";
@@ -17,7 +18,9 @@ function render({ model, el }) {
   const { examples, seen, fountain, kiosk, half, step_seconds: dt } = data;
   const { num_heads: numHeads, num_layers: numLayers, num_steps: numSteps } = data;
   const net = makeNet(data, model.get("weights"));
-  const state = controlState(model, update);
+  const state = controlState(model, update, { example: upTo(examples.length),
+    moved: each(each(between(-2 * REACH, 2 * REACH), 2), 3), ahead: upTo(numSteps),
+    probability: among(Object.keys(CIRCLES).map(Number)) });
   const first = state.get();
   const still = [[0, 0], [0, 0], [0, 0]];
   const seconds = (t) => `${show((t + 1) * dt, 1)} s`;
@@ -46,6 +49,7 @@ function render({ model, el }) {
     i ? ", " : "", make("span", { className: `key curve-${i}` }), name]),
   "; grey: people seen in training");
   const frame = figure(model, el, {
+    state,
     title: "Walking on",
     controls: [example.element, ahead.element, circle.element, reset],
     parts: [

@@ -8,6 +8,24 @@ from d2lmini.figures.square import draw_square
 from d2lmini.figures.weights import floats, pack
 from d2lmini.figures.widget import Figure
 
+TRIES = [
+    (
+        "The next step",
+        {"ahead": 0},
+        "One step ahead, the circle is small. Move Ahead: how fast does it grow?",
+    ),
+    (
+        "A bent path",
+        {"moved": [[0, 0], [0, 0], [1.5, 0]]},
+        "The walker has turned. Does the forecast go on straight, or on the curve?",
+    ),
+    (
+        "Half of them",
+        {"probability": 0.5},
+        "This circle should hold half of the walkers; the one before, nine tenths.",
+    ),
+]
+
 
 def explore_walk(state_dict, num_heads, num_layers, examples, seen, first) -> Figure:
     """A trained forecaster that runs in the browser: drag what was observed, see what follows.
@@ -47,7 +65,7 @@ def explore_walk(state_dict, num_heads, num_layers, examples, seen, first) -> Fi
         f"A square with a fountain, seen from above. A pedestrian was observed ({name}); the "
         "forecast and the real path continue from there."
     )
-    return Figure("walk.js", state, picture, alt, data, floats(numbers))
+    return Figure("walk.js", state, picture, alt, data, floats(numbers), TRIES)
 
 
 def _rounded(path):

@@ -16,6 +16,8 @@ from d2lmini.figures.stills import still
 HERE = Path(__file__).parent
 
 
+TRY = "name", "set", "notice"
+
 # A page is light: it does without comments.
 COMMENT = re.compile(r"^ *//.*\n", flags=re.MULTILINE)
 CSS_COMMENT = re.compile(r"/\*.*?\*/\n", flags=re.DOTALL)
@@ -52,6 +54,8 @@ class Figure(anywidget.AnyWidget):
         alt: what the picture shows, in words.
         data: numbers and words that the browser needs and does not change.
         weights: parameters of a model, float32.
+        tries: what there is to try: for each the name of a button, the changes of the first
+            state that it sets, and what to notice then.
     Source: chapter 2.
     """
 
@@ -61,15 +65,16 @@ class Figure(anywidget.AnyWidget):
     data = traitlets.Dict().tag(sync=True)
     weights = traitlets.Bytes().tag(sync=True)
 
-    def __init__(self, module, state, picture, alt, data=None, weights=b""):
+    def __init__(self, module, state, picture, alt, data=None, weights=b"", tries=()):
         super().__init__(
             _esm=browser_module(module),
             _css=CSS_COMMENT.sub("", (HERE / "figure.css").read_text(encoding="utf-8")),
             state=state,
-            data=data or {},
+            data=(data or {})
+            | {"tries": [dict(zip(TRY, one, strict=True)) for one in tries]},
             weights=weights,
         )
-        self.still = still(picture, alt)
+        self.still = still(picture, alt, name=module.removesuffix(".js"))
 
     def _repr_mimebundle_(self, **kwargs):
         bundle, metadata = super()._repr_mimebundle_(**kwargs)

@@ -1,5 +1,6 @@
 // Chapter 13: a small language model writes, and its cache grows.
-import { choice, controlState, figure, make, matrix, show, strangersNote, slider, textField } from "./matrix.js";
+import { choice, make, matrix, show, strangersNote, slider, textField } from "./matrix.js";
+import { between, controlState, each, figure, isText, upTo } from "./frame.js";
 import { dot, normalise } from "./forward.js";
 import { chance, drawn, makeWriter, probabilitiesOf } from "./modern.js";
 
@@ -17,7 +18,9 @@ function render({ model, el }) {
   const ids = new Map(vocabulary.map((token, i) => [token, i]));
   RESERVED.concat("<eos>").forEach((token) => ids.delete(token));
   const net = makeWriter(data, model.get("weights"));
-  const state = controlState(model, update);
+  const state = controlState(model, update, { prompt: isText,
+    written: each(upTo(vocabulary.length), 0, maxLen), temperature: between(0.1, 3),
+    top_k: (v) => upTo(ALL + 1)(v) && v > 0, seed: upTo(1e6) });
   const first = state.get();
 
   const prompt = textField("Prompt", first.prompt, (value) =>
@@ -58,6 +61,7 @@ function render({ model, el }) {
     columnsAre: "layer.head", onReach });
   [kept, looks].forEach(({ element }) => element.classList.add("dense"));
   const frame = figure(model, el, {
+    state,
     title: "A writer of stories",
     controls: [prompt.element, example.element, temperature.element, topK.element],
     parts: [

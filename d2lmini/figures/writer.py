@@ -8,6 +8,23 @@ from d2lmini.figures.weights import eighths, pack
 from d2lmini.figures.widget import Figure
 
 SHOWN = 8  # candidates
+TRIES = [
+    (
+        "Cold",
+        {"temperature": 0.1},
+        "At a temperature of 0.1 the likeliest word takes most of the probability.",
+    ),
+    (
+        "Hot",
+        {"temperature": 3.0},
+        "At a temperature of 3 the probabilities come closer together. Write to the end.",
+    ),
+    (
+        "Only the best",
+        {"top_k": 1},
+        "One candidate is left: greedy search, and other luck changes nothing.",
+    ),
+]
 
 
 def explore_writer(net, tokens, prompts) -> Figure:
@@ -49,4 +66,4 @@ def explore_writer(net, tokens, prompts) -> Figure:
         f"The words that could follow “{prompts[0]}”, with their probabilities: {words[0]} "
         f"{best.values[0]:.2f}, {words[1]} {best.values[1]:.2f}, and so on."
     )
-    return Figure("writer.js", state, picture, alt, data, eighths(numbers))
+    return Figure("writer.js", state, picture, alt, data, eighths(numbers), TRIES)

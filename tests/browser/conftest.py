@@ -75,7 +75,8 @@ def visit(browser, addresses):
         contexts.append(context)
         context.add_init_script(script)
         opened = Visit(context.new_page(), addresses[scheme])
-        opened.page.goto(f"{addresses[scheme]}/{name}", wait_until="load")
+        opened.address = f"{addresses[scheme]}/{name}"
+        opened.page.goto(opened.address, wait_until="load")
         # A figure takes the place of its still picture.
         opened.page.wait_for_function("!document.querySelector('.d2lmini-still')")
         opened.page.evaluate("window.MathJax?.startup.promise.then(() => null)")

@@ -17,7 +17,8 @@ OF_THE_THEME = {
 FIGURE = ".d2lmini-figure"
 CONTROLS = "input, select, button, [tabindex='0']"
 # What is chosen already, choosing it again does not change.
-USABLE = """e => !e.disabled && e.checkVisibility() && e.getAttribute("aria-pressed") !== "true\""""
+USABLE = """e => !e.disabled && e.checkVisibility() && e.getAttribute("aria-pressed") !== "true"
+    && e.getAttribute("aria-disabled") !== "true\""""
 
 
 # Thousands of words of code share a dozen colours; of each the longest word is enough to look
@@ -221,7 +222,8 @@ def test_every_control_of_every_figure_does_something(
                 and control.evaluate(USABLE)
                 and changes_the_figure(figure, control, operate)
             ):
-                opened.page.reload()
+                opened.page.goto("about:blank")
+                opened.page.goto(opened.address)  # that of the page tells what was done
                 control.wait_for()
                 name = control.evaluate("""e => (e.closest('label')?.textContent ?? "")
                     + e.outerHTML.slice(0, 120)""")

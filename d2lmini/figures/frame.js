@@ -1,0 +1,79 @@
+// The frame of a figure and its state: what the reader has chosen.
+import { make } from "./matrix.js";
+
+// Rules for the values of a state. The address of a page may ask for anything.
+export const upTo = (n) => (v) => Number.isInteger(v) && v >= 0 && v < n;
+export const between = (low, high) => (v) => Number.isFinite(v) && v >= low && v <= high;
+export const among = (values) => (v) => values.includes(v);
+export const isText = (v) => typeof v === "string" && v.length <= 2000;
+export const isFlag = (v) => typeof v === "boolean";
+export const each = (rule, least, most = least) => (v) =>
+  Array.isArray(v) && v.length >= least && v.length <= most && v.every((part) => rule(part));
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+// The values of the controls. They live in the model, where a running Python sees them.
+//
+// rules: name -> whether a value, in a whole state, is one that the controls can reach.
+export function controlState(model, draw, rules) {
+  const first = model.get("state");
+  const asked = { ...first, ...model.get("asked") };
+  const refused = Object.keys(asked).filter((name) => !rules[name]?.(asked[name], asked));
+  for (const name of refused) asked[name] = first[name];
+  if (!same(asked, first)) model.set("state", asked);
+  const get = () => model.get("state");
+  model.on("change:state", () => draw(get()));
+  const set = (changes) => {
+    model.set("state", { ...get(), ...changes }); // draws, by the line above
+    model.save_changes();
+  };
+  return { get, set, first, refused };
+}
+
+// What one may do, controls, pictures, and the line that explains.
+//
+// state is of controlState. tries are in the model's data: { name, set, notice }, of which each
+// sets the state and says what there is to notice.
+export function figure(model, el, { title, controls, parts, help, state }) {
+  const note = make("p", { className: "note", role: "status" });
+  const said = make("p", { className: "explanation", "aria-live": "polite" }, help);
+  let atRest = help; // what is said when nothing is pointed at
+  const show = (changes, notice) => {
+    el.explained = null; // no cell of a matrix
+    atRest = notice;
+    state.set({ ...state.first, ...changes });
+    said.textContent = notice;
+  };
+  const tries = (model.get("data").tries ?? []).map(({ name, set, notice }) => {
+    const button = make("button", { type: "button", className: "chip" }, name);
+    button.addEventListener("click", () => show(set, notice));
+    return button;
+  });
+  const reset = make("button", { type: "button" }, "Reset");
+  // Not disabled, which would take the focus away.
+  const mark = () => reset.setAttribute("aria-disabled", String(same(state.get(), state.first)));
+  reset.addEventListener("click", () => show({}, help));
+  model.on("change:state", mark);
+  mark();
+  el.classList.add("d2lmini-figure");
+  el.setAttribute("role", "group");
+  // Else JupyterLab takes the arrow keys for itself; it asks the element that has the focus.
+  el.addEventListener("focusin", ({ target }) =>
+    target.setAttribute("data-lm-suppress-shortcuts", "true"));
+  el.setAttribute("aria-label", title);
+  el.replaceChildren(
+    make("div", { className: "head" }, make("p", { className: "title" }, title), reset),
+    ...(tries.length ? [make("div", { className: "tries" }, "Try this:", ...tries)] : []),
+    make("div", { className: "controls" }, ...controls),
+    ...(state.refused.length ? [make("p", { className: "note" },
+      `The address asks for what this figure does not have; ignored: ${state.refused.join(", ")}.`)] : []),
+    note,
+    make("div", { className: "parts" }, ...parts),
+    said,
+  );
+  return {
+    explain: (text) => (said.textContent = text),
+    rest: () => (said.textContent = atRest),
+    note: (text) => (note.textContent = text),
+  };
+}
