@@ -93,13 +93,6 @@ EXPERIMENTS = {
             "noise": "noise on half",
             "num_batches": 4000,
         },
-        {
-            "name": "eth-ucy",
-            "model": "Transformer",
-            "noise": "noise on half",
-            "num_batches": 4000,
-            "others": True,
-        },
     ],
     # Which noise, how many steps? For a test scene, what is best on the other scenes, each of
     # them left out as well: a net without both scenes of a pair serves the choice for either.
