@@ -87,13 +87,23 @@ EXPERIMENTS = {
             "noise": "noise on half",
             "others": True,
         },
+        {
+            "name": "eth-ucy",
+            "model": "Transformer",
+            "noise": "noise on half",
+            "num_batches": 4000,
+        },
     ],
-    # Which noise? For a test scene, that which is best on the other scenes, each of them left
-    # out as well: a net without both scenes of a pair serves the choice for either.
+    # Which noise, how many steps? For a test scene, what is best on the other scenes, each of
+    # them left out as well: a net without both scenes of a pair serves the choice for either.
     "eth-ucy-choice": [
         {"name": "eth-ucy", "noise": noise, "without": pair}
         for pair in map(list, itertools.combinations(SCENES, 2))
         for noise in NOISE
+    ]
+    + [
+        {"name": "eth-ucy", "noise": "noise on half", "num_batches": 4000, "without": pair}
+        for pair in map(list, itertools.combinations(SCENES, 2))
     ],
 }
 
@@ -356,8 +366,8 @@ def told(net, crowd, past):
     return net(past, *crowd)
 
 
-def train_forecaster(names, noise, others):
-    """A net for all scenes but one; the same number of windows of each scene, nearly."""
+def train_forecaster(names, noise, others, num_batches):
+    """A net for the named scenes; the same number of windows of each, nearly."""
     data = [
         torch.cat(parts) for parts in zip(*(scene(name) for name in names), strict=True)
     ]
@@ -371,10 +381,11 @@ def train_forecaster(names, noise, others):
     else:
         net = Forecaster(PathEncoder(*sizes), sizes[0], PREDICTED)
     net.to(try_gpu())
-    num_steps, batch_size = SCENE["num_batches"], SCENE["batch_size"]
+    batch_size = SCENE["batch_size"]
     optimizer = torch.optim.Adam(net.parameters(), SCENE["lr"], fused=True)
-    schedule = up_and_down(optimizer, SCENE["warmup_steps"], num_steps)
-    for rows in torch.multinomial(weights, num_steps * batch_size, True).split(batch_size):
+    schedule = up_and_down(optimizer, SCENE["warmup_steps"], num_batches)
+    drawn = torch.multinomial(weights, num_batches * batch_size, replacement=True)
+    for rows in drawn.split(batch_size):
         paths, *crowd = augmented([array[rows] for array in data], noise)
         arrays = paths[:, :OBSERVED], paths[:, OBSERVED:], *crowd[: 2 * others]
         past, future, *crowd = (array.to(try_gpu()) for array in arrays)
@@ -435,7 +446,7 @@ def partial_futures(name):
     return torch.tensor(errors).mean(dim=0).tolist(), len(errors)
 
 
-def run_scenes(seed, model, noise=None, others=False):
+def run_scenes(seed, model, noise=None, others=False, num_batches=SCENE["num_batches"]):
     """Leave each scene out in turn: trained on the others, tested on it."""
     scenes = {}
     for name in SCENES:
@@ -456,7 +467,7 @@ def run_scenes(seed, model, noise=None, others=False):
             predicted = predicted.view(-1, PREDICTED, 2)
         else:
             torch.manual_seed(seed)
-            net = train_forecaster(rest, noise, others)
+            net = train_forecaster(rest, noise, others, num_batches)
             predicted, log_sigmas, _ = forecasts_of(net, name, others)
             found["nats"] = gaussian_loss(predicted, log_sigmas, paths[:, OBSERVED:]).item()
         found["ade"], found["fde"] = displacement_errors(predicted, paths[:, OBSERVED:])
@@ -473,11 +484,11 @@ def run_scenes(seed, model, noise=None, others=False):
     return mean | {"scenes": scenes}
 
 
-def run_pair(seed, noise, without):
+def run_pair(seed, noise, without, num_batches=SCENE["num_batches"]):
     """Train without two scenes; the ADE on both."""
     torch.manual_seed(seed)
     rest = [other for other in (*SCENES, "others") if other not in without]
-    net = train_forecaster(rest, noise, others=False)
+    net = train_forecaster(rest, noise, others=False, num_batches=num_batches)
     ades = {}
     for name in without:
         means, _, paths = forecasts_of(net, name, others=False)
