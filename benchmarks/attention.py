@@ -30,7 +30,9 @@ KINDS = {
     "plain": lambda Q, K, V: scaled_dot_product_attention(
         Q, K, V, causal_mask(Q.shape[2], K.shape[2], Q.device)
     )[0],
-    "PyTorch's": lambda Q, K, V: F.scaled_dot_product_attention(Q, K, V, is_causal=True),
+    "PyTorch's": lambda Q, K, V: F.scaled_dot_product_attention(
+        Q, K, V, is_causal=True
+    ),
     "window": lambda Q, K, V: windowed_attention(Q, K, V, WINDOW),
     "linear": linear_attention,
 }

@@ -98,7 +98,9 @@ def make_gru(vocab_size, num_hiddens, dropout):
     """Both halves, with one table as embedding of either side and as output matrix."""
     embedding = nn.Embedding(vocab_size, num_hiddens)
     nn.init.normal_(embedding.weight, std=num_hiddens**-0.5)
-    return EncoderDecoder(GRUEncoder(embedding, dropout), GRUDecoder(embedding, dropout))
+    return EncoderDecoder(
+        GRUEncoder(embedding, dropout), GRUDecoder(embedding, dropout)
+    )
 
 
 def nearest(sentences, known):

@@ -77,7 +77,12 @@ EXPERIMENTS = {
     ],
     "multi30k": [{"name": "multi30k", "model": "source", "positions": "learned"}],
     "multi30k-source": [
-        {"name": "multi30k", "model": "source", "positions": "learned", "is_exact": True}
+        {
+            "name": "multi30k",
+            "model": "source",
+            "positions": "learned",
+            "is_exact": True,
+        }
     ],
     # One step at a time; each row also says what a beam brings.
     "multi30k-steps": [
@@ -141,7 +146,9 @@ def make_source(vocabs, positions, is_exact=False):
     )
     if positions == "learned":
         for side in (net.encoder, net.decoder):
-            side.embedding.positions = LearnedPositionalEncoding(width, dropout, max_len)
+            side.embedding.positions = LearnedPositionalEncoding(
+                width, dropout, max_len
+            )
     for module in [*net.modules()] if is_exact else []:
         if isinstance(module, MultiHeadAttention):
             for name in ("W_q", "W_k", "W_v", "W_o"):
@@ -175,7 +182,10 @@ def run_source(seed, splits, positions, is_exact=False):
         curve.append({"loss": round(nats, 4), "val_loss": round(val, 4)})
         print(f"epoch {epoch}: {curve[-1]}, {per_sec:.0f} tokens/s", flush=True)
         if best is None or val < best[0]:
-            best = val, {name: tensor.clone() for name, tensor in net.state_dict().items()}
+            best = (
+                val,
+                {name: tensor.clone() for name, tensor in net.state_dict().items()},
+            )
     net.load_state_dict(best[1])
     found = {
         "vocab": [len(vocab) for vocab in vocabs],

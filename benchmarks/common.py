@@ -66,8 +66,12 @@ def held_out_bleu(net, vocabs, pairs):
     Returns: the score, how it was counted, and the translations.
     """
     device = next(net.parameters()).device
-    num_steps = 2 * NUM_STEPS  # more than the longest sentence has; padding changes nothing
-    predictions = [predict_seq2seq(net, e, *vocabs, num_steps, device)[0] for e, _ in pairs]
+    num_steps = (
+        2 * NUM_STEPS
+    )  # more than the longest sentence has; padding changes nothing
+    predictions = [
+        predict_seq2seq(net, e, *vocabs, num_steps, device)[0] for e, _ in pairs
+    ]
     references = [normalise(french) for _, french in pairs]
     metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", force=True)
     score = metric.corpus_score(predictions, [references]).score
@@ -132,7 +136,9 @@ def summary(settings, runs):
     rows = []
     for setting in settings:
         mine = [run for run in runs if run["setting"] == setting]
-        found = pd.json_normalize(mine).select_dtypes("number")  # of a part as part.name
+        found = pd.json_normalize(mine).select_dtypes(
+            "number"
+        )  # of a part as part.name
         row = {"runs": len(found)}
         for key in found.columns if len(found) > 1 else ():
             if key != "seed" and not key.startswith("setting."):
@@ -208,7 +214,9 @@ def commit():
         subprocess.run, cwd=RESULTS.parent, capture_output=True, text=True
     )
     head = git(["git", "rev-parse", "--short=12", "HEAD"]).stdout.strip()
-    changed = git(["git", "status", "--porcelain", "d2lmini", "benchmarks"]).stdout.strip()
+    changed = git(
+        ["git", "status", "--porcelain", "d2lmini", "benchmarks"]
+    ).stdout.strip()
     return head + "+" * bool(changed)
 
 
@@ -222,7 +230,9 @@ def data_hashes(settings):
     for name in names & {*EMBEDDED, *REGISTRY}:
         columns = columns_of(name)
         hashes[name] = {
-            split: [pooch.file_hash(str(path)) for path in find_paths(name, split, columns)]
+            split: [
+                pooch.file_hash(str(path)) for path in find_paths(name, split, columns)
+            ]
             for split in splits_of(name, columns)
         }
     return hashes

@@ -41,7 +41,10 @@ OPERATORS = {
 def mutations(node):
     """The small changes of one node: pairs of a description and a function that makes it."""
     if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARISONS:
-        yield "comparison", lambda n: n.ops.__setitem__(0, COMPARISONS[type(n.ops[0])]())
+        yield (
+            "comparison",
+            lambda n: n.ops.__setitem__(0, COMPARISONS[type(n.ops[0])]()),
+        )
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
         yield "operator", lambda n: setattr(n, "op", OPERATORS[type(n.op)]())
     if isinstance(node, ast.UnaryOp) and isinstance(
@@ -90,7 +93,16 @@ def survives(folder, module, text, tests):
     path.write_text(text, encoding="utf-8")
     names = [str(folder / "tests" / f"test_{name}.py") for name in tests]
     names.append(str(folder / "tests" / "test_bad_calls.py"))  # the checks of arguments
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *names]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        *names,
+    ]
     environment = os.environ | {"PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
     try:
         run = subprocess.run(
@@ -107,7 +119,9 @@ def main():
     """Try the mutants of the named modules, or of all; print those that survive."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("modules", nargs="*", metavar="module", help=", ".join(CORE))
-    parser.add_argument("--every", type=int, default=1, help="try one mutant in so many")
+    parser.add_argument(
+        "--every", type=int, default=1, help="try one mutant in so many"
+    )
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -122,7 +136,10 @@ def main():
                 if survives(folder, module, text, CORE[module]):
                     survived += 1
                     code = source.splitlines()[line - 1].strip()
-                    print(f"survived: {module}.py, line {line}, {what}: {code}", flush=True)
+                    print(
+                        f"survived: {module}.py, line {line}, {what}: {code}",
+                        flush=True,
+                    )
             print(f"{module}: {survived} of {tried} mutants survived", flush=True)
 
 

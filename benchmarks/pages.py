@@ -50,7 +50,9 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 def weight(path):
     """Bytes of a page and its pictures."""
-    pictures = re.findall(r'src="\.\./(_images/[^"]+)"', path.read_text(encoding="utf-8"))
+    pictures = re.findall(
+        r'src="\.\./(_images/[^"]+)"', path.read_text(encoding="utf-8")
+    )
     folder = path.parents[1]
     return path.stat().st_size + sum((folder / p).stat().st_size for p in set(pictures))
 
@@ -88,7 +90,9 @@ def main(root):
                 ready.append(page.evaluate("window.firstControl"))
                 if visit < 4:
                     page.context.close()
-            for slider in page.locator(".d2lmini-figure input[type=range]:enabled").all():
+            for slider in page.locator(
+                ".d2lmini-figure input[type=range]:enabled"
+            ).all():
                 times = strokes.setdefault(path.stem, [])
                 times += slider.evaluate(SLIDE)
             for field in page.locator(".d2lmini-figure input[type=text]").all():
@@ -108,13 +112,21 @@ def main(root):
     median = statistics.median
     row("what", "to reach", "measured here")
     row("---", "---", "---")
-    found = f"median {median(ready):.0f} ms, slowest {max(ready):.0f} ms of {len(ready)}"
+    found = (
+        f"median {median(ready):.0f} ms, slowest {max(ready):.0f} ms of {len(ready)}"
+    )
     row("first control of a page, http, cold", "<= 1 s", found)
     found = f"median {median(strokes[slowest]):.1f} ms"
     row(f"one keystroke, slowest page ({slowest})", "<= 16 ms", found)
-    row("one translation, all maps", "<= 30 ms", f"median {median(translations):.1f} ms")
+    row(
+        "one translation, all maps", "<= 30 ms", f"median {median(translations):.1f} ms"
+    )
     kilobytes = others[largest] / 1000
-    row(f"largest page ({largest}) with its pictures", "<= 600 KB", f"{kilobytes:.0f} KB")
+    row(
+        f"largest page ({largest}) with its pictures",
+        "<= 600 KB",
+        f"{kilobytes:.0f} KB",
+    )
     row("the translator's page", "<= 1.2 MB", f"{sizes[translator] / 1000:.0f} KB")
     row("what all pages share", "<= 6 MB", f"{shared / 1e6:.1f} MB")
 

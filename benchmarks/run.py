@@ -107,7 +107,9 @@ def against_pytorch(name, num_rounds=30):
     plain_loop = PlainLoop(Peer(src_vocab, tgt_vocab).to(device), tgt_vocab)
     loops, ratios = [ours, same_loop, plain_loop], []
     for i in range(num_rounds + 3):
-        turn = loops[i % 3 :] + loops[: i % 3]  # each comes first as often as the others
+        turn = (
+            loops[i % 3 :] + loops[: i % 3]
+        )  # each comes first as often as the others
         speed = {loop: loop.epoch(train_iter, device) for loop in turn}
         ratios.append((speed[ours] / speed[plain_loop], speed[ours] / speed[same_loop]))
     return [statistics.median(column) for column in zip(*ratios[3:], strict=True)]

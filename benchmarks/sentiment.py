@@ -81,7 +81,12 @@ TUTORIAL = {  # as the source has it
 }
 RECIPES = {
     "reviews-mini": CHAPTER,
-    "sst2": {"rivals": LARGER, "letters": LETTERS, "source": TUTORIAL, "counts": COUNTS},
+    "sst2": {
+        "rivals": LARGER,
+        "letters": LETTERS,
+        "source": TUTORIAL,
+        "counts": COUNTS,
+    },
 }
 EXPERIMENTS = {
     "reviews-mini": [
@@ -158,10 +163,14 @@ class LetterReader(nn.Module):
 
     num_runs = LETTERS["num_runs"]
 
-    def __init__(self, words, is_known, num_hiddens, ffn_num_hiddens, num_heads, dropout):
+    def __init__(
+        self, words, is_known, num_hiddens, ffn_num_hiddens, num_heads, dropout
+    ):
         super().__init__()
         self.words = nn.Embedding(len(words), num_hiddens)
-        self.runs = nn.EmbeddingBag(self.num_runs, num_hiddens, mode="sum", padding_idx=0)
+        self.runs = nn.EmbeddingBag(
+            self.num_runs, num_hiddens, mode="sum", padding_idx=0
+        )
         for table in (self.words, self.runs):
             nn.init.normal_(table.weight, std=0.1)
         with torch.no_grad():
@@ -178,7 +187,9 @@ class LetterReader(nn.Module):
         different, places = tokens.unique(return_inverse=True)
         own = self.words(different) * self.is_known[different, None]
         runs = self.runs_of[different]  # (words, runs)
-        spelt = self.runs(runs) / (runs > 0).sum(dim=1, keepdim=True).clamp(min=1).sqrt()
+        spelt = (
+            self.runs(runs) / (runs > 0).sum(dim=1, keepdim=True).clamp(min=1).sqrt()
+        )
         return (own + spelt)[places]  # (batch, steps, num_hiddens)
 
     def forward(self, tokens, valid_lens):
@@ -275,7 +286,9 @@ def in_order(texts, vocab, slips):
     rows = zip(*(array.split(size) for array in arrays_of(texts, vocab)), strict=True)
     found = [tuple(cut_texts(batch)) for batch in rows]
     return (
-        [sorted_batch(b) for b in found] if "mask of the unsorted batch" in slips else found
+        [sorted_batch(b) for b in found]
+        if "mask of the unsorted batch" in slips
+        else found
     )
 
 
@@ -342,12 +355,16 @@ def run_tfidf(texts, letters):
     words = TfidfVectorizer(token_pattern=r"\S+")
     if letters:
         pairs, runs = tuple(COUNTS["words"]), tuple(COUNTS["letters"])
-        pairs = TfidfVectorizer(token_pattern=r"\S+", ngram_range=pairs, sublinear_tf=True)
+        pairs = TfidfVectorizer(
+            token_pattern=r"\S+", ngram_range=pairs, sublinear_tf=True
+        )
         runs = TfidfVectorizer(analyzer="char_wb", ngram_range=runs, sublinear_tf=True)
         words = make_union(pairs, runs)
     columns = {split: tuple(zip(*texts[split], strict=True)) for split in SPLITS}
     fitted = [
-        make_pipeline(words, LogisticRegression(C=C, max_iter=2000)).fit(*columns["train"])
+        make_pipeline(words, LogisticRegression(C=C, max_iter=2000)).fit(
+            *columns["train"]
+        )
         for C in COUNTS["C"]
     ]
     best = max(fitted, key=lambda model: model.score(*columns["val"]))
@@ -362,12 +379,16 @@ def run_tfidf(texts, letters):
 
 def run_letters(texts, seeds):
     """One LetterReader for each seed; together they give the mean of their probabilities."""
-    sentences = {split: [normalise(text) for text, _ in texts[split]] for split in SPLITS}
+    sentences = {
+        split: [normalise(text) for text, _ in texts[split]] for split in SPLITS
+    }
     vocab = Vocab([s for split in SPLITS for s in sentences[split]])
     seen = {*vocab.reserved, *" ".join(sentences["train"]).split()}
     is_known = torch.tensor([word in seen for word in vocab.idx_to_token])
     arrays = {split: arrays_of(texts[split], vocab) for split in SPLITS}
-    data = buckets(arrays["train"], arrays["train"][1], LETTERS["batch_size"], cut_texts)
+    data = buckets(
+        arrays["train"], arrays["train"][1], LETTERS["batch_size"], cut_texts
+    )
     num_epochs, device = LETTERS["num_epochs"], try_gpu()
     votes = dict.fromkeys(("val", "test"), 0)
     for seed in seeds:
@@ -379,9 +400,13 @@ def run_letters(texts, seeds):
             weight_decay=LETTERS["weight_decay"],
             fused=True,
         )
-        schedule = up_and_down(optimizer, LETTERS["warmup_steps"], num_epochs * len(data))
+        schedule = up_and_down(
+            optimizer, LETTERS["warmup_steps"], num_epochs * len(data)
+        )
         for _ in range(num_epochs):
-            train_epoch(net.train(), data, classification_loss, optimizer, schedule, device)
+            train_epoch(
+                net.train(), data, classification_loss, optimizer, schedule, device
+            )
         with torch.no_grad():
             for split in votes:
                 batch = (array.to(device) for array in arrays[split][:2])

@@ -55,7 +55,9 @@ class OfTheEncoder(nn.Module):
     def __init__(self, vocab_size, num_hiddens, ffn_num_hiddens, num_heads, num_layers):
         super().__init__()
         self.embedding = TokenEmbedding(vocab_size, num_hiddens, dropout=0.0)
-        self.stack = EncoderStack(num_hiddens, ffn_num_hiddens, num_heads, num_layers, 0.0)
+        self.stack = EncoderStack(
+            num_hiddens, ffn_num_hiddens, num_heads, num_layers, 0.0
+        )
         self.output = nn.Linear(num_hiddens, vocab_size)
 
     def forward(self, tokens, so_far=None):

@@ -102,7 +102,12 @@ EXPERIMENTS = {
         for noise in NOISE
     ]
     + [
-        {"name": "eth-ucy", "noise": "noise on half", "num_batches": 4000, "without": pair}
+        {
+            "name": "eth-ucy",
+            "noise": "noise on half",
+            "num_batches": 4000,
+            "without": pair,
+        }
         for pair in map(list, itertools.combinations(SCENES, 2))
     ],
 }
@@ -121,7 +126,9 @@ class PlaceDecoder(PathDecoder):
     def __init__(self, *sizes, added):
         super().__init__(*sizes)
         self.added = added
-        if not added:  # else a zero is a good start: who is added to nothing stands still
+        if (
+            not added
+        ):  # else a zero is a good start: who is added to nothing stands still
             self.output.reset_parameters()
 
     def forward(self, places, memory, memory_mask=None, caches=None):
@@ -289,7 +296,9 @@ def scene(name):
             at.setdefault((track.file, frame), {})[track.pedestrian] = position
     neighbours = torch.zeros(len(found.tracks), NUM_NEIGHBOURS, 4)
     counts = torch.zeros(len(found.tracks), dtype=torch.long)
-    rows = zip(found.frames.tolist(), found.tracks.tolist(), found.positions, strict=True)
+    rows = zip(
+        found.frames.tolist(), found.tracks.tolist(), found.positions, strict=True
+    )
     for row, (frame, track, positions) in enumerate(rows):
         file, own = tracks[track].file, tracks[track].pedestrian
         now = frame + 10 * (OBSERVED - 1)
@@ -327,10 +336,14 @@ class CrowdEncoder(nn.Module):
         )
 
     def forward(self, past, neighbours, counts):
-        others = torch.relu(self.others(neighbours / 3))  # (batch, NUM_NEIGHBOURS, width)
+        others = torch.relu(
+            self.others(neighbours / 3)
+        )  # (batch, NUM_NEIGHBOURS, width)
         X = torch.cat([others, self.embedding(motion_features(past))], dim=1)
         places = torch.arange(X.shape[1], device=X.device)
-        mask = (places < counts[:, None]) | (places >= NUM_NEIGHBOURS)  # (batch, tokens)
+        mask = (places < counts[:, None]) | (
+            places >= NUM_NEIGHBOURS
+        )  # (batch, tokens)
         return self.stack(X, mask[:, None, None])
 
 
@@ -469,7 +482,9 @@ def run_scenes(seed, model, noise=None, others=False, num_batches=SCENE["num_bat
             torch.manual_seed(seed)
             net = train_forecaster(rest, noise, others, num_batches)
             predicted, log_sigmas, _ = forecasts_of(net, name, others)
-            found["nats"] = gaussian_loss(predicted, log_sigmas, paths[:, OBSERVED:]).item()
+            found["nats"] = gaussian_loss(
+                predicted, log_sigmas, paths[:, OBSERVED:]
+            ).item()
         found["ade"], found["fde"] = displacement_errors(predicted, paths[:, OBSERVED:])
         each = (predicted - paths[:, OBSERVED:]).norm(dim=-1).mean(dim=1)
         # A pedestrian's windows overlap, so it is pedestrians that a bootstrap has to draw.
@@ -479,7 +494,8 @@ def run_scenes(seed, model, noise=None, others=False, num_batches=SCENE["num_bat
         found["ade_of_each_mm"] = in_a_line((1000 * sums / counts)[counts > 0])
         scenes[name] = found
     mean = {
-        key: sum(s[key] for s in scenes.values()) / len(scenes) for key in ("ade", "fde")
+        key: sum(s[key] for s in scenes.values()) / len(scenes)
+        for key in ("ade", "fde")
     }
     return mean | {"scenes": scenes}
 

@@ -75,7 +75,8 @@ def make_translator(pairs, num_merges, sizes):
     merges = learn_merges(sentences, num_merges)
     subwords = Subwords(merges)
     vocab = Vocab(
-        [subwords.split(sentence) for sentence in sentences], min_freq=RECIPE["min_freq"]
+        [subwords.split(sentence) for sentence in sentences],
+        min_freq=RECIPE["min_freq"],
     )
     tokens = vocab.idx_to_token[len(vocab.reserved) :]
     return SubwordTranslator(merges, tokens, sizes, NUM_STEPS)
@@ -116,7 +117,9 @@ def fit(
 
     curve = []
     for epoch in range(1, num_epochs + 1):
-        nats, per_sec = train_epoch(net.train(), data, loss, optimizer, schedule, device)
+        nats, per_sec = train_epoch(
+            net.train(), data, loss, optimizer, schedule, device
+        )
         bleu = scores(translator.translate(val[0]), val[1])["bleu"]
         curve.append({"loss": round(nats, 4), "val_bleu": round(bleu, 2)})
         print(f"epoch {epoch}: {curve[-1]}, {per_sec:.0f} tokens/s", flush=True)

@@ -36,7 +36,9 @@ def check_sizes(**sizes) -> None:
     for name, value in sizes.items():
         if name == "dropout":
             check_probability(name, value)
-        elif name == "bias":  # a number in its place is usually meant for another parameter
+        elif (
+            name == "bias"
+        ):  # a number in its place is usually meant for another parameter
             check_kind(name, value, bool, "True or False")
         else:
             check_count(name, value)
@@ -53,7 +55,9 @@ def check_table(num_steps, num_hiddens) -> None:
 
 def check_heads(num_hiddens, num_heads, dropout, bias) -> None:
     """The sizes of a multi-head attention."""
-    check_sizes(num_hiddens=num_hiddens, num_heads=num_heads, dropout=dropout, bias=bias)
+    check_sizes(
+        num_hiddens=num_hiddens, num_heads=num_heads, dropout=dropout, bias=bias
+    )
     if num_hiddens % num_heads:
         rule = f"must be divisible by num_heads ({num_heads})"
         raise ValueError(f"num_hiddens ({num_hiddens}) {rule}")
@@ -78,7 +82,9 @@ def check_grouped_heads(num_hiddens, num_heads, num_kv_heads) -> None:
         raise ValueError(f"num_heads ({num_heads}) {rule}")
     if num_hiddens // num_heads % 2:
         head_size = num_hiddens // num_heads
-        raise ValueError(f"head_size ({head_size}) must be even: features turn in pairs")
+        raise ValueError(
+            f"head_size ({head_size}) must be even: features turn in pairs"
+        )
 
 
 def check_rotary(X, start) -> None:
@@ -86,7 +92,9 @@ def check_rotary(X, start) -> None:
     check_floats("X", X)
     check_shape("X", X, ("batch", "heads", "steps", "head_size"))
     if X.shape[-1] % 2:
-        raise ValueError(f"head_size ({X.shape[-1]}) must be even: features turn in pairs")
+        raise ValueError(
+            f"head_size ({X.shape[-1]}) must be even: features turn in pairs"
+        )
     check_count("start", start, least=0)
 
 
@@ -205,14 +213,18 @@ def check_positions(X, start, max_len: int, num_hiddens: int) -> None:
     check_count("start", start, least=0)
     length = start + X.shape[1]
     if length > max_len:
-        raise ValueError(f"sequence length ({length}) must be at most max_len ({max_len})")
+        raise ValueError(
+            f"sequence length ({length}) must be at most max_len ({max_len})"
+        )
 
 
 def check_context(tokens, caches, max_len: int) -> None:
     """A text that goes on after what the caches hold, max_len tokens in all at the most."""
     length = tokens.shape[1] + (0 if caches is None else caches[0][0].shape[2])
     if length > max_len:
-        raise ValueError(f"text ({length} tokens) must be at most max_len ({max_len}) long")
+        raise ValueError(
+            f"text ({length} tokens) must be at most max_len ({max_len}) long"
+        )
 
 
 def check_same_shape(X, Y, width: int) -> None:

@@ -36,11 +36,20 @@ def translate_all(
     check_translation(net, src_vocab, tgt_vocab, num_steps, device, beam_size)
     check_batched(sentences, batch_size)
     arrays = encode([normalise(s) for s in sentences], src_vocab, num_steps)
-    return translate_ids(net, *arrays, tgt_vocab, num_steps, device, beam_size, batch_size)
+    return translate_ids(
+        net, *arrays, tgt_vocab, num_steps, device, beam_size, batch_size
+    )
 
 
 def translate_ids(
-    net, src, valid_lens, tgt_vocab, num_steps: int, device, beam_size=None, batch_size=64
+    net,
+    src,
+    valid_lens,
+    tgt_vocab,
+    num_steps: int,
+    device,
+    beam_size=None,
+    batch_size=64,
 ) -> list[str]:
     """translate_all for sentences that are ids already, words or pieces of words.
 

@@ -61,7 +61,9 @@ def one_batch(device: str) -> list[torch.Tensor]:
         X = torch.randn(3, 5, 16)
     layer, X = layer.to(device), X.to(device)
     future = torch.ones(5, 5, dtype=torch.bool, device=device).triu(1)  # True = hide
-    padding = torch.arange(5, device=device) >= torch.tensor([[5], [3], [1]], device=device)
+    padding = torch.arange(5, device=device) >= torch.tensor(
+        [[5], [3], [1]], device=device
+    )
     output = layer(X, X, tgt_mask=future, memory_key_padding_mask=padding)
     gradients = torch.autograd.grad(output.square().sum(), list(layer.parameters()))
     return [tensor.detach().cpu() for tensor in (output, *gradients)]

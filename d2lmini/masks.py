@@ -26,7 +26,9 @@ def padding_mask(valid_lens: torch.Tensor, num_steps: int) -> torch.Tensor:
     return mask[:, None, None, :]  # (batch, heads = 1, queries = 1, keys)
 
 
-def causal_mask(num_queries: int, num_keys: int | None = None, device=None) -> torch.Tensor:
+def causal_mask(
+    num_queries: int, num_keys: int | None = None, device=None
+) -> torch.Tensor:
     """No position may attend to a later one.
 
     With more keys than queries, the queries are the last positions of the sequence:
@@ -48,7 +50,9 @@ def causal_mask(num_queries: int, num_keys: int | None = None, device=None) -> t
     return everything.tril(num_keys - num_queries)
 
 
-def masked_softmax(scores: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+def masked_softmax(
+    scores: torch.Tensor, mask: torch.Tensor | None = None
+) -> torch.Tensor:
     """Softmax over the last axis; masked entries get exactly 0, also where all are masked.
 
     Args:

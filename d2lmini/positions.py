@@ -47,7 +47,9 @@ class PositionalEncoding(nn.Module):
         check_sizes(num_hiddens=num_hiddens, dropout=dropout, max_len=max_len)
         self.dropout = nn.Dropout(dropout)
         # A buffer moves with .to(device); it is no parameter, so no optimiser changes it.
-        self.register_buffer("P", sinusoidal_table(max_len, num_hiddens), persistent=False)
+        self.register_buffer(
+            "P", sinusoidal_table(max_len, num_hiddens), persistent=False
+        )
 
     def forward(self, X, start=0):
         """Encode X, whose first step is at position start of its sequence."""

@@ -36,7 +36,9 @@ class NotFiniteError(ArithmeticError):
     """A loss or its gradient became infinite or NaN; step counts from 1 in its epoch."""
 
     def __init__(self, step):
-        super().__init__(f"loss and gradient must be finite, at step {step} they are not")
+        super().__init__(
+            f"loss and gradient must be finite, at step {step} they are not"
+        )
         self.step = step
 
 
@@ -87,7 +89,9 @@ def on_cpu(rows: list[tuple]) -> list[torch.Tensor]:
     """
     check_count("batches", len(rows))
     columns = zip(*rows, strict=True)
-    return [torch.stack([torch.as_tensor(x) for x in column]).cpu() for column in columns]
+    return [
+        torch.stack([torch.as_tensor(x) for x in column]).cpu() for column in columns
+    ]
 
 
 def weighted_mean(mean: torch.Tensor, count: torch.Tensor) -> float:
@@ -164,7 +168,9 @@ def train(
     # Imported here: it takes longer to import than all of d2lmini.
     from pandas import DataFrame
 
-    check_training(net, batches, loss, lr, num_epochs, device, val_batches, keep_best, unit)
+    check_training(
+        net, batches, loss, lr, num_epochs, device, val_batches, keep_best, unit
+    )
     loss = checked(loss)
     net.to(device).train()
     optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
@@ -193,9 +199,8 @@ def train(
         warnings.warn(
             f"training stopped at epoch {len(history) + 1}, step {error.step}: {error}. The "
             f"weights after epoch {good} are back in place; try a smaller lr than {lr}",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+            RuntimeWarning, stacklevel=2,
+        )  # fmt: skip
     if best is not None:
         net.load_state_dict(best)
     columns = ["loss", f"{unit}_per_sec"] + ["val_loss"] * (val_batches is not None)
@@ -203,7 +208,15 @@ def train(
 
 
 def train_seq2seq(
-    net, train_iter, lr, num_epochs, tgt_vocab, device, *, label_smoothing=0.0, **settings
+    net,
+    train_iter,
+    lr,
+    num_epochs,
+    tgt_vocab,
+    device,
+    *,
+    label_smoothing=0.0,
+    **settings,
 ):
     """train with teacher forcing, on batches of sentence pairs.
 
@@ -221,7 +234,9 @@ def train_seq2seq(
     loss = functools.partial(
         seq2seq_loss, bos=tgt_vocab.bos, label_smoothing=label_smoothing
     )
-    return train(net, train_iter, loss, lr, num_epochs, device, unit="tokens", **settings)
+    return train(
+        net, train_iter, loss, lr, num_epochs, device, unit="tokens", **settings
+    )
 
 
 def _copy_weights(net):

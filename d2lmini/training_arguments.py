@@ -31,7 +31,9 @@ def check_logits(logits, labels, valid_lens, label_smoothing) -> None:
     check_valid_lens(valid_lens, num_steps, batch)
     check_probability("label_smoothing", label_smoothing)
     if valid_lens.is_cpu and not valid_lens.any():
-        raise ValueError(f"valid_lens ({valid_lens.tolist()}) must leave a token to score")
+        raise ValueError(
+            f"valid_lens ({valid_lens.tolist()}) must leave a token to score"
+        )
 
 
 def check_labels_and_start(labels, bos) -> None:
@@ -67,10 +69,14 @@ def check_classes(logits, labels) -> None:
 def check_repeatable(name: str, batches) -> None:
     """Batches that can be gone through again at each epoch, at least one."""
     rule = "a DataLoader or a list of batches"
-    check_kind(name, batches, () if isinstance(batches, torch.Tensor) else Iterable, rule)
+    check_kind(
+        name, batches, () if isinstance(batches, torch.Tensor) else Iterable, rule
+    )
     # A DataLoader is sized, and asked no iter(): that draws random numbers.
     is_sized = isinstance(batches, Sized)
-    if isinstance(batches, Iterator) or (not is_sized and iter(batches) is iter(batches)):
+    if isinstance(batches, Iterator) or (
+        not is_sized and iter(batches) is iter(batches)
+    ):
         kind = type(batches).__name__
         raise TypeError(f"{name} must be {rule}: a {kind} is used up after one epoch")
     if is_sized and not isinstance(batches, DataLoader) and not len(batches):
@@ -99,7 +105,9 @@ def checked(loss):
         check_kind("loss: mean", mean, torch.Tensor, "a torch.Tensor")
         check_shape("loss: mean", mean, ())
         if torch.is_grad_enabled() and not mean.requires_grad:
-            raise ValueError(f"loss {rule}, and this mean ({mean}) does not depend on net")
+            raise ValueError(
+                f"loss {rule}, and this mean ({mean}) does not depend on net"
+            )
         return scored
 
     return checked_loss
@@ -108,7 +116,9 @@ def checked(loss):
 def check_counted(count) -> None:
     """Of how many tokens, or other things, the batches' means are means; on the CPU."""
     if not count.sum() > 0:
-        raise ValueError(f"loss must count something in some batch, got {count.tolist()}")
+        raise ValueError(
+            f"loss must count something in some batch, got {count.tolist()}"
+        )
 
 
 def check_evaluation(net, batches, loss, device) -> None:
@@ -137,7 +147,9 @@ def check_training(
         check_repeatable("val_batches", val_batches)
         check_token_ids(net, val_batches)
     elif keep_best:
-        raise ValueError("keep_best (True) needs val_batches: by them an epoch is judged")
+        raise ValueError(
+            "keep_best (True) needs val_batches: by them an epoch is judged"
+        )
 
 
 def check_token_ids(net, batches) -> None:

@@ -161,7 +161,9 @@ def steps_between(past: torch.Tensor, future: torch.Tensor):
     Source: chapter 11.
     """
     check_walks(past, future)
-    steps = torch.cat([past[:, -2:], future], dim=1).diff(dim=1)  # (batch, 1 + steps, 2)
+    steps = torch.cat([past[:, -2:], future], dim=1).diff(
+        dim=1
+    )  # (batch, 1 + steps, 2)
     return steps[:, :-1], steps[:, 1:]
 
 
@@ -200,7 +202,10 @@ def roll_out(net, past: torch.Tensor, num_steps: int) -> torch.Tensor:
     check_count("num_steps", num_steps)
     net.eval()
     memory, caches = net.encoder(past), None
-    step, steps = past[:, -1:] - past[:, -2:-1], []  # the start symbol: the last step seen
+    step, steps = (
+        past[:, -1:] - past[:, -2:-1],
+        [],
+    )  # the start symbol: the last step seen
     for _ in range(num_steps):
         step, caches = net.decoder(step, memory, caches=caches)  # (batch, 1, 2)
         steps.append(step)
@@ -249,7 +254,9 @@ def gaussian_loss(means, log_sigmas, future):
     """
     check_forecast(means, future, log_sigmas)
     squares = ((means - future) ** 2).sum(dim=-1)  # (batch, steps)
-    nats = squares / (2 * (2 * log_sigmas).exp()) + 2 * log_sigmas + math.log(2 * math.pi)
+    nats = (
+        squares / (2 * (2 * log_sigmas).exp()) + 2 * log_sigmas + math.log(2 * math.pi)
+    )
     return nats.mean()
 
 

@@ -45,7 +45,9 @@ def encode_source(src_sentence, src_vocab, num_steps, device):
         warnings.warn(f"not in the vocabulary, read as <unk>: {unknown}", stacklevel=3)
     length = len(words) + 1  # with <eos>
     if length > num_steps:
-        warnings.warn(f"{length} tokens are cut to num_steps ({num_steps})", stacklevel=3)
+        warnings.warn(
+            f"{length} tokens are cut to num_steps ({num_steps})", stacklevel=3
+        )
     return src.to(device), valid_lens.to(device)
 
 
@@ -72,7 +74,9 @@ def predict_seq2seq(
     net.to(device).eval()
     search = (net, src, src_valid_lens, tgt_vocab.bos, tgt_vocab.eos, num_steps)
     best = (
-        greedy_search(*search) if beam_size is None else beam_search(*search, beam_size)[0]
+        greedy_search(*search)
+        if beam_size is None
+        else beam_search(*search, beam_size)[0]
     )
     with torch.no_grad():
         net(src, torch.tensor([best.tokens[:-1]], device=src.device), src_valid_lens)
@@ -131,7 +135,9 @@ def corpus_bleu(predictions: list[str], references: list[str], k: int = 4) -> fl
     """
     check_count("k", k)
     check_as_many(predictions, references)
-    pairs = [(p.split(), r.split()) for p, r in zip(predictions, references, strict=True)]
+    pairs = [
+        (p.split(), r.split()) for p, r in zip(predictions, references, strict=True)
+    ]
     log_precision = 0.0
     for n in range(1, k + 1):
         matches = sum((ngrams(p, n) & ngrams(r, n)).total() for p, r in pairs)

@@ -55,7 +55,9 @@ class SubwordTranslator:
         pieces = [self.subwords.split(normalise(sentence)) for sentence in sentences]
         return encode(pieces, self.vocab, self.num_steps)
 
-    def translate(self, sentences: list[str], beam_size: int | None = None) -> list[str]:
+    def translate(
+        self, sentences: list[str], beam_size: int | None = None
+    ) -> list[str]:
         """The translations of some sentences; greedy search if beam_size is None."""
         ids = self.encode(sentences)
         search = self.vocab, self.num_steps, try_gpu(), beam_size
@@ -75,7 +77,9 @@ class SubwordTranslator:
         tgt = torch.tensor([tokens[:-1]], device=src.device)
         with torch.no_grad():
             logits = self.net(src, tgt, src_valid_lens)  # (1, written, vocab_size)
-        cross = self.net.decoder.attention_weights[1]  # (layers, 1, heads, written, read)
+        cross = self.net.decoder.attention_weights[
+            1
+        ]  # (layers, 1, heads, written, read)
         pieces = (self.vocab.to_tokens(ids) for ids in (src[0].tolist(), tokens[1:]))
         return Look(*pieces, logits[0].softmax(dim=-1).cpu(), cross[:, 0].cpu())
 
@@ -129,7 +133,9 @@ class SubwordTranslator:
             )
         parts = (saved[key] for key in ("merges", "tokens", "sizes", "num_steps"))
         translator = cls(*parts)
-        weights = {name: from_bytes(*stored) for name, stored in saved["weights"].items()}
+        weights = {
+            name: from_bytes(*stored) for name, stored in saved["weights"].items()
+        }
         translator.net.load_state_dict(weights, strict=False)  # each table once
         translator.net.eval()
         translator.about = saved["about"]

@@ -68,7 +68,9 @@ class Page(HTMLParser):
         if tag == "img" and not (attrs.get("alt") or "").strip():
             self.problems.append(f"picture without a text: {attrs.get('src')}")
         kinds = set((attrs.get("rel") or "").split())
-        loads = tag in LOADING and (tag != "link" or not kinds <= LINK_KINDS_THAT_DO_NOT)
+        loads = tag in LOADING and (
+            tag != "link" or not kinds <= LINK_KINDS_THAT_DO_NOT
+        )
         if loads and attrs.get(LOADING[tag]):
             self.loads.append(attrs[LOADING[tag]])
 
@@ -92,7 +94,9 @@ def problems(root):
                 continue
             if parts.scheme:  # data:, mailto:
                 continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            target = (
+                (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            )
             if not target.exists():
                 yield f"{place}: {url} does not exist"
                 continue
@@ -123,7 +127,9 @@ def too_heavy(root):
         text = path.read_text(encoding="utf-8")
         pictures = set(re.findall(r'src="\.\./(_images/[^"]+)"', text))
         pictures |= set(re.findall(r'"file":"\.\./(_static/weights/[^"]+)"', text))
-        size = path.stat().st_size + sum((root / name).stat().st_size for name in pictures)
+        size = path.stat().st_size + sum(
+            (root / name).stat().st_size for name in pictures
+        )
         limit = LIMITS.get(path.name, PAGE)
         if size > limit:
             yield f"{path.name}: {size:,} bytes with its pictures, more than {limit:,}"

@@ -123,7 +123,9 @@ def test_dropout_acts_in_training_only_and_not_on_the_kept_weights():
 def test_arguments_are_not_changed(seed):
     torch.manual_seed(seed)
     attention = MultiHeadAttention(8, 2, 0.5)
-    arguments = [torch.randn(2, 3, 8) for _ in range(3)] + [torch.rand(2, 1, 3, 3) < 0.5]
+    arguments = [torch.randn(2, 3, 8) for _ in range(3)] + [
+        torch.rand(2, 1, 3, 3) < 0.5
+    ]
     before = [argument.clone() for argument in arguments]
     attention(*arguments)
     assert all(torch.equal(a, b) for a, b in zip(arguments, before, strict=True))

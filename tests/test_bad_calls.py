@@ -103,7 +103,11 @@ from d2lmini.translator import SubwordTranslator
 PACKAGE = Path(d2lmini.__file__).parent
 CPU = torch.device("cpu")
 X, SHORT, FLAT = torch.randn(2, 3, 8), torch.randn(1, 3, 8), torch.randn(3, 8)
-WIDE, WHOLE, ARRAY = torch.randn(2, 3, 6), torch.ones(2, 3, 8).long(), np.ones((2, 3, 8))
+WIDE, WHOLE, ARRAY = (
+    torch.randn(2, 3, 6),
+    torch.ones(2, 3, 8).long(),
+    np.ones((2, 3, 8)),
+)
 IDS, LENS = torch.tensor([[4, 5, 3], [6, 3, 0]]), torch.tensor([3, 2])
 LOGITS = torch.randn(2, 3, 13)
 VOCAB = Vocab(["he is calm .", "she is here"])
@@ -132,7 +136,9 @@ def fit(lr=0.01, num_epochs=1, device=CPU, net=None, data=None, loss=LOSS, **set
     return train(net, data, loss, lr, num_epochs, device, **settings)
 
 
-def translate(sentence="he is", src=VOCAB, tgt=VOCAB, num_steps=4, device=CPU, beam=None):
+def translate(
+    sentence="he is", src=VOCAB, tgt=VOCAB, num_steps=4, device=CPU, beam=None
+):
     return predict_seq2seq(NET(), sentence, src, tgt, num_steps, device, beam)
 
 

@@ -62,7 +62,9 @@ def files_in(toc):
 
 
 def test_the_table_of_contents_lists_the_files_that_exist():
-    listed = list(files_in(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))))
+    listed = list(
+        files_in(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
+    )
     existing = [p for suffix in ("*.ipynb", "*.md") for p in BOOK.glob(suffix)]
     assert sorted(listed) == sorted(
         p.relative_to(ROOT).with_suffix("").as_posix() for p in existing
@@ -71,7 +73,9 @@ def test_the_table_of_contents_lists_the_files_that_exist():
 
 def test_the_table_of_chapters_is_that_of_the_book():
     """Number, title and exercises as the notebooks have them, in the order of the contents."""
-    listed = list(files_in(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))))
+    listed = list(
+        files_in(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
+    )
     order = [f"book/{chapter.file}" for chapter in CHAPTER_TABLE.values()]
     assert [name for name in listed if name in order] == order
     assert [path.stem for path in CHAPTERS] == [c.file for c in CHAPTER_TABLE.values()]
@@ -104,7 +108,9 @@ def test_the_front_page_says_how_long_a_chapter_takes(path):
 def test_the_front_page_names_licence_and_version():
     front = "\n".join(cell.source for cell in cells(BOOK / "index.ipynb", "markdown"))
     assert f"version {d2lmini.__version__}." in front
-    assert "MIT licence" in front and "MIT License" in (ROOT / "LICENSE").read_text("utf-8")
+    assert "MIT licence" in front and "MIT License" in (ROOT / "LICENSE").read_text(
+        "utf-8"
+    )
 
 
 @with_exercises
@@ -223,7 +229,9 @@ def test_the_lecturer_s_page_names_what_there_is():
     assert numbers <= {e["number"] for path in CHAPTERS for e in exercises_of(path)}
     (row,) = re.findall(r"^\| find the mistake .*\| (.*) \|$", text, re.M)
     found = {e["label"]: e["number"] for path in CHAPTERS for e in exercises_of(path)}
-    unseen = [found[name] for name, exercise in all_exercises().items() if exercise.unseen]
+    unseen = [
+        found[name] for name, exercise in all_exercises().items() if exercise.unseen
+    ]
     assert row.split(", ") == unseen and len(unseen) == len(CHAPTERS)
     (row,) = re.findall(r"^\| design it.*\| (.*) \|$", text, re.M)
     chapters_of_them = [int(number.partition(".")[0]) for number in row.split(", ")]
@@ -263,7 +271,9 @@ def test_the_first_use_of_a_term_leads_to_the_glossary(path):
         if int(chapter) >= int(path.stem[:2]):
             continue
         flags = re.I if term.islower() else 0
-        plain = re.search(rf"(?<![\w-]){re.escape(term)}(?:s|es)?(?![\w-])", prose, flags)
+        plain = re.search(
+            rf"(?<![\w-]){re.escape(term)}(?:s|es)?(?![\w-])", prose, flags
+        )
         if plain:
             assert 0 <= text.find(f"(glossary.md#{anchor})") < plain.start(), term
 

@@ -48,12 +48,16 @@ def without_docstrings(source, node):
     first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
     dropped = set()
     for inner in ast.walk(node):
-        if isinstance(inner, (ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(inner):
+        if isinstance(inner, (ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(
+            inner
+        ):
             text = inner.body[0]
             dropped |= set(range(text.lineno, text.end_lineno + 1))
     lines = enumerate(source.splitlines(), start=1)
     kept = [
-        s.rstrip() for i, s in lines if first <= i <= node.end_lineno and i not in dropped
+        s.rstrip()
+        for i, s in lines
+        if first <= i <= node.end_lineno and i not in dropped
     ]
     # A class that is all docstring needs a body in the notebook.
     return [line for line in kept if line.strip() not in ("", "pass")]
@@ -92,13 +96,18 @@ def test_the_book_shows_what_the_package_runs(module, name, lines, notebook):
 @pytest.mark.parametrize("module", TEACHING)
 def test_every_public_definition_is_shown_once(module):
     source = (ROOT / "d2lmini" / f"{module}.py").read_text(encoding="utf-8")
-    times = Counter(name for file, name, _, _ in shown() if file == f"d2lmini/{module}.py")
+    times = Counter(
+        name for file, name, _, _ in shown() if file == f"d2lmini/{module}.py"
+    )
     public = {name for name in definitions(source) if not name.startswith("_")}
     assert {name: times[name] for name in public} == dict.fromkeys(public, 1)
 
 
 def test_no_other_cell_redefines_a_name_of_the_package():
-    modules = [*(ROOT / "d2lmini").glob("*.py"), *(ROOT / "d2lmini" / "data").glob("*.py")]
+    modules = [
+        *(ROOT / "d2lmini").glob("*.py"),
+        *(ROOT / "d2lmini" / "data").glob("*.py"),
+    ]
     packaged = set().union(*(definitions(path.read_text("utf-8")) for path in modules))
     for path, source in code_cells():
         if not MARK.match(source):

@@ -42,8 +42,12 @@ def normal(*shape, seed=0):
 
 
 X = normal(BATCH, STEPS, WIDTH)
-IDS = torch.randint(VOCABULARY, (BATCH, STEPS), generator=torch.Generator().manual_seed(1))
-MEMORY = normal(1, STEPS, WIDTH, seed=2)  # one for all: a block is called with any batch
+IDS = torch.randint(
+    VOCABULARY, (BATCH, STEPS), generator=torch.Generator().manual_seed(1)
+)
+MEMORY = normal(
+    1, STEPS, WIDTH, seed=2
+)  # one for all: a block is called with any batch
 PADDING, CAUSAL = padding_mask(LENS, STEPS), causal_mask(STEPS)
 
 
@@ -464,7 +468,9 @@ class Telling(nn.Module):
 
 def in_one_head(function):
     def layer(queries, keys, values, mask=None):
-        output, weights = function(queries[:, None], keys[:, None], values[:, None], mask)
+        output, weights = function(
+            queries[:, None], keys[:, None], values[:, None], mask
+        )
         return output[:, 0], weights
 
     return layer
@@ -555,7 +561,9 @@ class QueriesForKeys(MultiHeadAttention):
 
 for layer in (MixedHeads, MergedWrongly, KeysAsValues, NoOutputMatrix, OldWeights, MeanWeights,
               MaskForgotten, QueriesForKeys):  # fmt: skip
-    broken(attention, layer.__name__)(lambda make=layer: Telling(make(WIDTH, HEADS, 0.0)))
+    broken(attention, layer.__name__)(
+        lambda make=layer: Telling(make(WIDTH, HEADS, 0.0))
+    )
 
 
 def first_half(shape):
@@ -598,7 +606,8 @@ def dead_head_in_block():
     return in_block(
         lambda q, k, v, mask=None, dropout=0.0: (
             F.pad(
-                scaled_dot_product_attention(q, k, v, mask)[0][:, :1], (0, 0, 0, 0, 0, 1)
+                scaled_dot_product_attention(q, k, v, mask)[0][:, :1],
+                (0, 0, 0, 0, 0, 1),
             ),
             None,
         )
@@ -665,7 +674,9 @@ def over(*axes):
     def function(self, X, Y):
         total = X + Y
         mean = total.mean(axes, keepdim=True)
-        total = (total - mean) / (total.var(axes, keepdim=True, correction=0) + 1e-5).sqrt()
+        total = (total - mean) / (
+            total.var(axes, keepdim=True, correction=0) + 1e-5
+        ).sqrt()
         return total * self.norm.weight + self.norm.bias
 
     return function
@@ -718,7 +729,9 @@ NETWORKS = {
     "window of two": lambda self, X: self.dense2(
         self.relu(self.dense1(X + F.pad(X, (0, 0, 1, 0))[:, :-1]))
     ),
-    "sentences mixed": lambda self, X: self.dense2(self.relu(self.dense1(X + X.flip(0)))),
+    "sentences mixed": lambda self, X: self.dense2(
+        self.relu(self.dense1(X + X.flip(0)))
+    ),
     "bias of the second layer forgotten": lambda self, X: F.linear(
         self.relu(self.dense1(X)), self.dense2.weight
     ),
@@ -848,7 +861,9 @@ SOFTMAXES = {
     "mask added": add_mask,
     "mask multiplied": masked_before_exp,
     "mask after": masked_after,
-    "mask swapped": lambda s, mask=None: masked_softmax(s, None if mask is None else ~mask),
+    "mask swapped": lambda s, mask=None: masked_softmax(
+        s, None if mask is None else ~mask
+    ),
     "NaN where all is masked": nan_softmax,
     "sigmoid": sigmoid,
     "sum 0.8": quiet,
@@ -933,7 +948,9 @@ class Decoder(DecoderBlock):
             memory_mask = own_memory_mask(self, X, memory_mask)
         Y = self.addnorm1(X, self.self_attention.attend(X, K, V, mask))
         asked = Y if query is None else query(X, Y)
-        Z = self.addnorm2(Y, self.cross_attention.attend(asked, *memory_kv, memory_mask))
+        Z = self.addnorm2(
+            Y, self.cross_attention.attend(asked, *memory_kv, memory_mask)
+        )
         kept = ((K, V), memory_kv)
         if own_cache is not None:
             kept = own_cache(cache, kept, X)
@@ -1117,7 +1134,9 @@ class Net(TransformerDecoder):
 NETS = {
     "positions start again at 0": {"start": lambda past, t: 0},
     "positions one too late": {"start": lambda past, t: past + 1 if past else 0},
-    "positions by the step's length": {"start": lambda past, t: t.shape[1] if past else 0},
+    "positions by the step's length": {
+        "start": lambda past, t: t.shape[1] if past else 0
+    },
     "positions stop at 1": {"start": lambda past, t: min(past, 1)},
     "caches lost": {"change": lambda caches: None},
     "output detached": {"output": lambda X: X.detach()},
@@ -1208,7 +1227,9 @@ class TellingTorch(nn.Module):
     def forward(self, queries, keys, values, mask=None):
         mask = None if mask is None else ~torch.broadcast_to(
             mask, (len(queries), HEADS, queries.shape[1], keys.shape[1])).flatten(0, 1)  # fmt: skip
-        return self.layer(queries, keys, values, attn_mask=mask, average_attn_weights=False)
+        return self.layer(
+            queries, keys, values, attn_mask=mask, average_attn_weights=False
+        )
 
 
 def torch_encoder(dropout, norm_first=False):

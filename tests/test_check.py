@@ -218,7 +218,9 @@ def test_the_properties_hold_for_the_encoder_block_with_dropout(X):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 def test_gradients_of_an_all_masked_row_are_finite(X, dtype):
-    assert check.finite_gradients(check.as_block(scaled_dot_product_attention), X.to(dtype))
+    assert check.finite_gradients(
+        check.as_block(scaled_dot_product_attention), X.to(dtype)
+    )
 
 
 def test_permutation_equivariance_fails_with_positions(X):
@@ -313,7 +315,9 @@ def test_batch_normalisation_is_found_although_there_is_dropout(X):
     block = Normed(BatchNormed(WIDTH, 0.1))
     means = block.addnorm.norm.running_mean.clone()
     assert not check.batch_independent(block, X)
-    assert torch.equal(block.addnorm.norm.running_mean, means)  # a check leaves no trace
+    assert torch.equal(
+        block.addnorm.norm.running_mean, means
+    )  # a check leaves no trace
     with pytest.raises(ValueError, match="at least 2 sequences, got 1"):
         check.batch_independent(block, X[:1])
 
@@ -355,14 +359,22 @@ def test_weights_that_no_optimiser_will_find():
 
     X = torch.randn(2, 3, WIDTH)
     found = check.every_parameter_trained(InAList(), X)
-    assert not found and "(8, 8)" in found.sentence and "no parameters" in found.sentence
+    assert (
+        not found and "(8, 8)" in found.sentence and "no parameters" in found.sentence
+    )
     found = check.every_parameter_trained(Detached(), X)
-    assert not found and found.sentence == "No gradient reaches first.weight, first.bias."
+    assert (
+        not found and found.sentence == "No gradient reaches first.weight, first.bias."
+    )
     frozen = EncoderBlock(WIDTH, 16, 2, 0.1)
     frozen.ffn.dense1.bias.requires_grad_(False)
-    found = check.every_parameter_trained(frozen, X)  # somebody's decision, and no mistake
+    found = check.every_parameter_trained(
+        frozen, X
+    )  # somebody's decision, and no mistake
     assert (
-        found and "All 11 parameters" in found.sentence and "left out: 1" in found.sentence
+        found
+        and "All 11 parameters" in found.sentence
+        and "left out: 1" in found.sentence
     )
 
 
@@ -391,7 +403,9 @@ def gpu(monkeypatch):
     gpu, found = FakeGPU(), torch.get_device_module
     monkeypatch.setattr(trying, "device_of", lambda inputs: torch.device("cuda", 0))
     monkeypatch.setattr(
-        torch, "get_device_module", lambda d=None: gpu if str(d) == "cuda:0" else found(d)
+        torch,
+        "get_device_module",
+        lambda d=None: gpu if str(d) == "cuda:0" else found(d),
     )
     return gpu
 
@@ -437,7 +451,9 @@ def test_matches_compares_the_dtype_and_each_part_of_a_tuple(X):
         and found.sentence == "The output is torch.float64 instead of torch.float32."
     )
     assert check.matches(lambda X: (X, [2 * X, None]), lambda X: (X, [2 * X, None]), X)
-    assert not check.matches(lambda X: (X, [2 * X, None]), lambda X: (X, [3 * X, None]), X)
+    assert not check.matches(
+        lambda X: (X, [2 * X, None]), lambda X: (X, [3 * X, None]), X
+    )
     assert not check.matches(lambda X: (X, None), lambda X: (X, X), X)
     found = check.matches(lambda X: (X, X), lambda X: (X,), X)
     assert found.sentence == "The output has 2 parts instead of 1."
@@ -510,7 +526,9 @@ def test_a_token_that_may_not_see_itself(X):
 
         def forward(self, X, mask=None):
             allowed = ~torch.eye(X.shape[1], dtype=torch.bool)
-            return X + self.attention(X, X, X, allowed if mask is None else mask & allowed)
+            return X + self.attention(
+                X, X, X, allowed if mask is None else mask & allowed
+            )
 
     found = check.repetition_invariant(OwnHidden(), X)
     assert not found and found.sentence.startswith(
@@ -541,7 +559,11 @@ def test_weights_that_are_not_those_of_the_output(X):
     mask = padding_mask(LENS, STEPS)
     assert check.weights_explain_output(attend, X, X, X, mask)
     found = check.weights_explain_output(
-        lambda q, k, v, mask: (attend(q, k, v, mask)[0], attend(q, k, v)[1]), X, X, X, mask
+        lambda q, k, v, mask: (attend(q, k, v, mask)[0], attend(q, k, v)[1]),
+        X,
+        X,
+        X,
+        mask,
     )
     assert not found and "not the mixture that the weights tell" in found.sentence
 
@@ -617,13 +639,21 @@ def test_a_block_that_fails_on_one_sentence_is_answered():
         check.padding_invariant(block, X, torch.tensor([3, 2])),
         check.batch_independent(block, X, mask),
     ):
-        assert not found and "With one sentence alone it raised: index 1" in found.sentence
+        assert (
+            not found and "With one sentence alone it raised: index 1" in found.sentence
+        )
 
 
 def test_outputs_in_a_dict_are_compared_by_name():
     X = torch.randn(2, 3)
     assert check.matches(lambda X: {"a": X, "b": 1}, lambda X: {"a": X, "b": 1}, X)
-    for other in ({"a": X + 1, "b": 1}, {"c": X, "b": 1}, {"a": X, "b": 2}, {"a": X}, X):
+    for other in (
+        {"a": X + 1, "b": 1},
+        {"c": X, "b": 1},
+        {"a": X, "b": 2},
+        {"a": X},
+        X,
+    ):
         assert not check.matches(
             lambda X, other=other: other, lambda X: {"a": X, "b": 1}, X
         )

@@ -62,7 +62,10 @@ def test_pooling_is_the_masked_softmax_of_one_query():
 
 
 def test_padding_has_no_vote(net):
-    tokens, lens = torch.tensor([[4, 5, 6, 0, 0], [7, 8, 9, 10, 3]]), torch.tensor([3, 5])
+    tokens, lens = (
+        torch.tensor([[4, 5, 6, 0, 0], [7, 8, 9, 10, 3]]),
+        torch.tensor([3, 5]),
+    )
     before = net(tokens, lens)
     tokens[0, 3:] = 9
     assert torch.equal(net(tokens, lens), before)

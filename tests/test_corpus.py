@@ -147,10 +147,20 @@ def test_the_grammar(everything, english, translation):
             "did i swim ?",
         ),  # one knows
         *("i'm not here .", "we're not here ."),
-        *("lose .", "let's lose .", "don't win .", "she must lose .", "i want to lose ."),
+        *(
+            "lose .",
+            "let's lose .",
+            "don't win .",
+            "she must lose .",
+            "i want to lose .",
+        ),
         *("he loses my key .", "i find the book ."),  # of one event: he lost, i found
         *("i sold my letter .", "tom drew her letter .", "we lost a tree ."),
-        *("they have a green cat .", "he saw the red dog .", "where is my black flower ?"),
+        *(
+            "they have a green cat .",
+            "he saw the red dog .",
+            "where is my black flower ?",
+        ),
     ],
 )
 def test_nobody_says(everything, english):
@@ -178,7 +188,9 @@ def test_a_pair_is_new_and_its_words_are_not(grammar, compositional):
     )
     shown = set().union(*train)
     sentences = Counter(word for found in train for word in set().union(*found))
-    new = [combinations(grammar, english) - shown for english, _ in compositional["pair"]]
+    new = [
+        combinations(grammar, english) - shown for english, _ in compositional["pair"]
+    ]
     assert all(len(found) == 1 for found in new)
     times = Counter(combination for found in new for combination in found)
     assert max(times.values()) <= 2 and len(times) >= 50
@@ -196,7 +208,9 @@ def test_long_sentences_are_longer_than_those_of_training(compositional):
     for pair in compositional["long"]:
         assert all(10 <= len(side.split()) + 1 <= 14 for side in pair), pair
         assert len(re.findall(CONNECTIVES, pair[0])) == 1
-    connectives = Counter(re.search(CONNECTIVES, e)[0] for e, _ in compositional["long"])
+    connectives = Counter(
+        re.search(CONNECTIVES, e)[0] for e, _ in compositional["long"]
+    )
     assert min(connectives.values()) >= 33
 
 

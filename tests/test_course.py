@@ -48,7 +48,10 @@ def test_no_line_of_a_solution_is_left(student):
     telling = {line for line in lines if len(line) > 3 and line not in elsewhere}
     assert len(telling) > 8 * len(EXERCISES)
     for path in student.rglob("*"):
-        if path.is_file() and path.suffix not in (".json", ".pt"):  # the ledger has no code
+        if path.is_file() and path.suffix not in (
+            ".json",
+            ".pt",
+        ):  # the ledger has no code
             text = (
                 "\n".join(sources([read(path)]))
                 if path.suffix == ".ipynb"
@@ -79,18 +82,30 @@ def test_each_answer_cell_is_marked_once(student):
             assert cell.metadata.get("nbgrader", {}).get("grade_id") == name
             if name:
                 assert (
-                    cell.cell_type == "code" and f'check.exercise("{name}"' in cell.source
+                    cell.cell_type == "code"
+                    and f'check.exercise("{name}"' in cell.source
                 )
-                assert cell.metadata.nbgrader.solution and not cell.metadata.nbgrader.grade
+                assert (
+                    cell.metadata.nbgrader.solution and not cell.metadata.nbgrader.grade
+                )
                 found.append(name)
     assert found == list(EXERCISES)
 
 
 def test_only_the_first_cell_after_an_exercise_is_its_answer():
     text = '<a id="masks-1"></a>\n\n### Exercise 2.1 ★ Title\n\nText'
-    cells = [new_markdown_cell(text), new_markdown_cell("More"), *map(new_code_cell, "ab")]
+    cells = [
+        new_markdown_cell(text),
+        new_markdown_cell("More"),
+        *map(new_code_cell, "ab"),
+    ]
     marked = mark_answers(new_notebook(cells=cells)).cells
-    assert ["d2lmini" in cell.metadata for cell in marked] == [False, False, True, False]
+    assert ["d2lmini" in cell.metadata for cell in marked] == [
+        False,
+        False,
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("change", [for_students, for_instructors])
@@ -118,11 +133,15 @@ def test_an_instructor_has_all_and_more(path):
             assert mistake in text
         for hint in EXERCISES[label].hints:
             assert hint in text
-    nbformat.validate(nbformat.reads(text_of(for_instructors(read(path))), as_version=4))
+    nbformat.validate(
+        nbformat.reads(text_of(for_instructors(read(path))), as_version=4)
+    )
 
 
 def test_what_cannot_be_written_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"root \(.*\) must be the folder of the project"):
+    with pytest.raises(
+        ValueError, match=r"root \(.*\) must be the folder of the project"
+    ):
         write_copies(for_students, tmp_path, tmp_path / "out")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine", encoding="utf-8")

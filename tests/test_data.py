@@ -150,7 +150,8 @@ def test_wrong_arguments():
     with pytest.raises(ValueError, match=r"num_steps \(0\) must be at least 1"):
         encode(["a"], Vocab(["a"]), 0)
     with pytest.raises(
-        ValueError, match=r"split \('test'\) must be one of \['train'\]: 'fra-eng' has no"
+        ValueError,
+        match=r"split \('test'\) must be one of \['train'\]: 'fra-eng' has no",
     ):
         read_pairs("fra-eng", split="test")
 
@@ -223,12 +224,15 @@ def test_buckets_give_each_row_once_and_little_padding():
     rises = (longest.diff() > 0).float().mean()
     assert 0.3 < rises < 0.7  # not the short ones first
     together = [
-        {tuple(sorted(batch.tolist())) for batch in batches} for batches in (first, second)
+        {tuple(sorted(batch.tolist())) for batch in batches}
+        for batches in (first, second)
     ]
     assert len(together[0] & together[1]) < 10  # other neighbours, too
 
 
-@pytest.mark.parametrize(("rows", "size"), [(1, 3), (7, 3), (150, 3), (151, 3), (149, 3)])
+@pytest.mark.parametrize(
+    ("rows", "size"), [(1, 3), (7, 3), (150, 3), (151, 3), (149, 3)]
+)
 def test_as_many_buckets_as_they_say(rows, size):
     lengths = torch.ones(rows, dtype=torch.long)
     data = buckets([lengths], lengths, size)
@@ -280,7 +284,9 @@ def test_two_files_of_different_length_are_refused(two_files):
 
 def test_a_line_without_its_translation_is_named(two_files):
     two_files(["Ein Hund.", "Zwei."], ["A dog.", " "])
-    with pytest.raises(ValueError, match=r"line 2: expected source<TAB>target, got 'Zwei"):
+    with pytest.raises(
+        ValueError, match=r"line 2: expected source<TAB>target, got 'Zwei"
+    ):
         read_pairs("own")
 
 
@@ -296,7 +302,9 @@ def test_multi30k_has_its_splits():
     path = data_folder() / "multi30k" / "train.de.gz"
     if not path.exists():
         pytest.skip(f"multi30k is not at {path.parent}; set D2LMINI_DATA")
-    splits = {split: read_pairs("multi30k", split) for split in ("train", "val", "test")}
+    splits = {
+        split: read_pairs("multi30k", split) for split in ("train", "val", "test")
+    }
     assert {split: len(pairs) for split, pairs in splits.items()} == {
         "train": 29000, "val": 1014, "test": 1000}  # fmt: skip
     assert splits["val"][1][1].startswith("A man sleeping in a green room")
@@ -335,7 +343,9 @@ def test_german_verbs_stand_where_they_should():
         elif "," in english and "," not in german:  # im Park liest ein Mann ...
             place = next(de for en, de in make_deu_eng_mini.PLACES
                          if english.lower().startswith(en))  # fmt: skip
-            assert german.lower().removeprefix(place.lower()).split()[0] in verbs, german
+            assert german.lower().removeprefix(place.lower()).split()[0] in verbs, (
+                german
+            )
             seen += 1
     assert seen > 600
 
@@ -382,7 +392,9 @@ def test_frequent_words_stay_whole_and_rare_ones_do_not():
     assert len(subwords.split("xylophone").split()) > 3
 
 
-@given(st.lists(st.text(alphabet="abcé'", min_size=1, max_size=8), min_size=1, max_size=6))
+@given(
+    st.lists(st.text(alphabet="abcé'", min_size=1, max_size=8), min_size=1, max_size=6)
+)
 def test_pieces_can_be_joined_again(words):
     sentence = " ".join(words)
     subwords = Subwords(learn_merges([sentence, "abc abc"], 5))

@@ -12,7 +12,9 @@ pytestmark = pytest.mark.usefixtures("each_device")
 
 
 def inputs(steps, seed=0):
-    return [torch.randn(2, 3, steps, 4, generator=generator(seed + n)) for n in range(3)]
+    return [
+        torch.randn(2, 3, steps, 4, generator=generator(seed + n)) for n in range(3)
+    ]
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5, 8, 9])

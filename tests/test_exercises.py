@@ -49,7 +49,11 @@ def in_notebooks():
         cells = expanded(path).cells
         for i, cell in enumerate(cells):
             match = STUB.search(cell.source)
-            if cell.cell_type == "code" and match and "NotImplementedError" in cell.source:
+            if (
+                cell.cell_type == "code"
+                and match
+                and "NotImplementedError" in cell.source
+            ):
                 solution = next(
                     c.source
                     for c in cells[i:]
@@ -67,7 +71,9 @@ NOTEBOOKS = in_notebooks()
 def function_in(source, name, path):
     """A function defined in a cell, with what of its notebook it needs."""
     cells = [
-        c.source for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"
+        c.source
+        for c in nbformat.read(path, as_version=4).cells
+        if c.cell_type == "code"
     ]
     scope = {}
     for statement in needed(source, cells):
@@ -260,8 +266,12 @@ def test_what_an_answer_does_to_its_arguments_stays_with_it():
 
 
 def test_a_block_is_put_together_from_its_parts():
-    verdict, message = grade(EXERCISES["transformer-5"], lambda block, X, m: block(X, m))
-    assert verdict == WRONG and "not block(X, mask): call attention, addnorm1" in message
+    verdict, message = grade(
+        EXERCISES["transformer-5"], lambda block, X, m: block(X, m)
+    )
+    assert (
+        verdict == WRONG and "not block(X, mask): call attention, addnorm1" in message
+    )
 
 
 def test_only_the_stub_s_own_error_means_not_attempted():
@@ -319,7 +329,9 @@ def test_a_property_that_cannot_be_tried_is_said():
         return softmax(scores, mask)
 
     verdict, message = grade(SOFTMAX, answer)
-    assert verdict == ALMOST and "A property could not be tried: KeyError: 'oh'" in message
+    assert (
+        verdict == ALMOST and "A property could not be tried: KeyError: 'oh'" in message
+    )
 
 
 def test_most_cases_right_is_almost():
@@ -358,7 +370,9 @@ def test_a_smaller_case_says_more_than_a_later_error():
         return softmax(scores, mask) + 1
 
     verdict, message = grade(SOFTMAX, answer)
-    assert verdict == WRONG and "2.0 is not 1.0" in message and "KeyError" not in message
+    assert (
+        verdict == WRONG and "2.0 is not 1.0" in message and "KeyError" not in message
+    )
 
 
 def test_an_answer_is_called_once_a_case_and_what_it_prints_is_shown_once(capsys):
@@ -400,7 +414,9 @@ def itself():
     return values
 
 
-@pytest.mark.parametrize("exercise", [SOFTMAX, EXERCISES["maps-1"], EXERCISES["masks-1"]])
+@pytest.mark.parametrize(
+    "exercise", [SOFTMAX, EXERCISES["maps-1"], EXERCISES["masks-1"]]
+)
 @pytest.mark.parametrize(
     "answer",
     [
@@ -479,7 +495,10 @@ def test_where_many_outputs_are_right_their_effect_is_compared():
         assert verdict == RIGHT, message
     verdict, message = grade(QUERY, lambda keys, wanted: 2 * keys[wanted])
     assert verdict == WRONG
-    assert "The weight of the key that is wanted, up to 0.9: The number differs." in message
+    assert (
+        "The weight of the key that is wanted, up to 0.9: The number differs."
+        in message
+    )
     assert "\nexpected 0.9\ngot      0.880797" in message  # 1 / (1 + exp(-2))
 
 

@@ -75,7 +75,14 @@ def caption():
         side.embedding.positions = LearnedPositionalEncoding(8, 0.0, max_len=10)
     cross = torch.full((2, 2, 3, 3), 1 / 3)
     return figures.explore_caption(
-        net.state_dict(), WORDS, WORDS, 2, 8, ["go go", "</script> go"], "go stop", cross
+        net.state_dict(),
+        WORDS,
+        WORDS,
+        2,
+        8,
+        ["go go", "</script> go"],
+        "go stop",
+        cross,
     )
 
 
@@ -127,7 +134,9 @@ def test_a_module_stands_alone_and_defines_each_name_once(make):
 
 def test_what_a_module_imports_comes_before_it_and_once():
     text = figures.browser_module("positions.js")
-    assert text.count("function make(") == 1  # both positions.js and lines.js ask for it
+    assert (
+        text.count("function make(") == 1
+    )  # both positions.js and lines.js ask for it
     assert text.index("function make(") < text.index("function lines(")
     assert text.index("function lines(") < text.index("function render(")
 
@@ -140,7 +149,9 @@ def test_a_still_picture_with_a_text_comes_along(make):
     image = r'alt="[^"]{40,}" src="data:image/svg\+xml;base64,([^"]+)"'
     (data,) = re.search(image, bundle["text/html"]).groups()
     assert "<svg" in base64.b64decode(data).decode()
-    same = make().still == figure.still  # at every build; and pytest need not print both
+    same = (
+        make().still == figure.still
+    )  # at every build; and pytest need not print both
     assert same
 
 

@@ -32,16 +32,18 @@ def show(browser, tmp_path):
         page.problems = []
         page.on("console", lambda m: m.type == "error" and page.problems.append(m.text))
         page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("dialog", lambda dialog: page.problems.append(f"dialog {dialog.message}"))
+        page.on(
+            "dialog", lambda dialog: page.problems.append(f"dialog {dialog.message}")
+        )
         state = {"state": dependency_state(figures, drop_defaults=False)}
-        views = [{"version_major": 2, "model_id": figure.model_id} for figure in figures]
+        views = [
+            {"version_major": 2, "model_id": figure.model_id} for figure in figures
+        ]
 
         def script(kind, value):
             # Jupyter sorts the keys when it saves a notebook.
             text = json.dumps(value, sort_keys=True).replace("</", "<\\/")
-            return (
-                f'<script type="application/vnd.jupyter.widget-{kind}+json">{text}</script>'
-            )
+            return f'<script type="application/vnd.jupyter.widget-{kind}+json">{text}</script>'
 
         cells = "".join(
             f"<div>{figure.still}{script('view', view)}</div>"
@@ -169,9 +171,20 @@ def test_what_an_address_asks_for_in_vain_is_ignored_and_said(show, make):
     first = show([make()])
     name = first.locator(".d2lmini-place").get_attribute("id").removeprefix("figure-")
     fields = [*make().state]
-    for value in ("", "[", "-77", "1e9", "null", '"</script>"', '{"a": [1]}', '[[["x"]]]'):
+    for value in (
+        "",
+        "[",
+        "-77",
+        "1e9",
+        "null",
+        '"</script>"',
+        '{"a": [1]}',
+        '[[["x"]]]',
+    ):
         query = "&".join(f"{name}.{field}={quote(value)}" for field in (*fields, "odd"))
-        page = show([make()], address=f"?{query}&{name}=1&other.thing=2&{name}.=3#nowhere")
+        page = show(
+            [make()], address=f"?{query}&{name}=1&other.thing=2&{name}.=3#nowhere"
+        )
         figure = page.locator(".d2lmini-figure")
         note = figure.locator(".note").first.inner_text()
         assert "The address asks for what this figure does not have" in note
@@ -227,7 +240,14 @@ def hostile_translator():
     net = tiny_net(len(words), len(words))
     cross = torch.full((2, 2, 3, 3), 1 / 3)
     return figures.explore_translator(
-        net.state_dict(), words, words, 2, 6, [(HOSTILE[1], HOSTILE[2])], HOSTILE[3], cross
+        net.state_dict(),
+        words,
+        words,
+        2,
+        6,
+        [(HOSTILE[1], HOSTILE[2])],
+        HOSTILE[3],
+        cross,
     )
 
 
@@ -354,7 +374,10 @@ def words_of(column):
 def test_a_caption_s_words_show_their_lines(show):
     page = show([FIGURES["explore_caption"]()])
     figure = page.locator(".d2lmini-figure")
-    german, english = figure.locator(".links ol").first, figure.locator(".links ol").last
+    german, english = (
+        figure.locator(".links ol").first,
+        figure.locator(".links ol").last,
+    )
     lines = figure.locator(".links path:not(.faint)")
     assert words_of(german) == ["go", "go", "<eos>"]
     written = words_of(english)
@@ -398,7 +421,9 @@ def test_a_line_leads_from_the_german_word_to_the_english_one(show):
         if side:  # eight weights near 1/8: too small for the lines of other words
             assert sorted(end[0] for end in ends) == [*range(8)]
         else:  # the weight that is named is that of the thickest line
-            named = re.search(r"([\d.]+)\.$", figure.locator(".explanation").inner_text())
+            named = re.search(
+                r"([\d.]+)\.$", figure.locator(".explanation").inner_text()
+            )
             widths = lines.evaluate_all(
                 "all => all.map(p => parseFloat(p.style.strokeWidth))"
             )
@@ -415,7 +440,12 @@ def test_the_words_that_change_sides_are_counted(show):
     figure.get_by_label("German").fill("go </script>")
     read = ["go", "</script>", "<eos>"]
     counts, texts_seen = set(), set()
-    for layer, head in (("0", "head 0"), ("1", "head 0"), ("0", "head 1"), ("1", "head 1")):
+    for layer, head in (
+        ("0", "head 0"),
+        ("1", "head 0"),
+        ("0", "head 1"),
+        ("1", "head 1"),
+    ):
         figure.get_by_label("Layer").select_option(layer)
         figure.get_by_label("Lines of").select_option(head)
         places, texts = [], []
@@ -456,7 +486,10 @@ def test_the_probability_of_a_word_is_the_net_s(show):
 def test_a_word_of_a_caption_can_be_exchanged(show):
     page = show([FIGURES["explore_caption"]()])
     figure = page.locator(".d2lmini-figure")
-    german, english = figure.locator(".links ol").first, figure.locator(".links ol").last
+    german, english = (
+        figure.locator(".links ol").first,
+        figure.locator(".links ol").last,
+    )
     other = figure.get_by_label("put")
     assert english.locator(".written").count() == 0
     english.get_by_role("button").first.click()
@@ -482,7 +515,13 @@ def test_a_word_of_a_caption_can_be_exchanged(show):
     figure.get_by_label("German").fill("go")  # the place that was chosen is gone
     assert figure.locator(".links [aria-pressed=true]").all_inner_texts() == ["<eos>"]
     changed = 0
-    for text in ("go", "</script>", "</script> </script>", "go go go", "</script> go go"):
+    for text in (
+        "go",
+        "</script>",
+        "</script> </script>",
+        "go go go",
+        "</script> go go",
+    ):
         before = words_of(english)
         figure.get_by_label("German").fill(text)
         marked = english.locator(".written").all_inner_texts()
@@ -529,7 +568,10 @@ def test_the_writer_writes_and_its_cache_grows(show):
     def cached():
         return figure.locator(".matrix").first.locator("tbody th").all_inner_texts()
 
-    assert cached() == ["<bos>", "go", "go"] and text.inner_text().split() == ["go", "go"]
+    assert cached() == ["<bos>", "go", "go"] and text.inner_text().split() == [
+        "go",
+        "go",
+    ]
     assert "holds 3 tokens" in note.inner_text()
     chosen = candidates.nth(1).inner_text()
     candidates.nth(1).click()
@@ -614,7 +656,9 @@ def test_heads_read_what_the_classes_read(show, order):
         return
     assert (numbers[own] > 0).all() and (numbers[~own] == 0).all()
     blocks = numbers[own].view(4, 2)
-    assert torch.equal(blocks, blocks[:1].expand(4, 2)) == (order == "split")  # one matrix
+    assert torch.equal(blocks, blocks[:1].expand(4, 2)) == (
+        order == "split"
+    )  # one matrix
 
 
 def test_a_sentence_is_translated_when_it_is_typed_and_not_when_it_is_left(show):

@@ -78,7 +78,9 @@ def page(browser, translator):
 def open_page(browser, figure, module="forward.js", make="makeNet"):
     """A page in which forward.js lies as `forward`, and the net of a figure as `net`."""
     page = browser.new_page()
-    names = "makeNet, search, lossOf, normalise, maskedSoftmax, attend, layerNorm, sinusoid"
+    names = (
+        "makeNet, search, lossOf, normalise, maskedSoftmax, attend, layerNorm, sinusoid"
+    )
     text = re.sub(r"\bexport (default .*)?", "", figures.browser_module(module))
     page.add_script_tag(content=text + f"\nconst forward = {{{names}}};")
     bytes_ = base64.b64encode(figure.weights).decode()
@@ -270,7 +272,9 @@ def real_translator():
 def real_page(browser, real_translator):
     examples = ["Where is the library?"]
     figure = figures.explore_sentence(
-        **real_translator.parts(), examples=examples, look=real_translator.look(*examples)
+        **real_translator.parts(),
+        examples=examples,
+        look=real_translator.look(*examples),
     )
     make = "(data, bytes) => (window.split = makeSubwords(data.merges), makeNet(data, bytes, true))"
     page = open_page(browser, figure, "sentence.js", make)
@@ -298,7 +302,11 @@ def test_the_real_translator_writes_the_same(real_page, real_translator, name):
         )
         look = real_translator.look(sentence)
         assert [p if p in vocab else "<unk>" for p in pieces] == look.read[:-1]
-        ends = {"bos": vocab.bos, "eos": vocab.eos, "numSteps": real_translator.num_steps}
+        ends = {
+            "bos": vocab.bos,
+            "eos": vocab.eos,
+            "numSteps": real_translator.num_steps,
+        }
         found = in_browser(
             real_page,
             """({ ids, ends }) => {
@@ -318,10 +326,19 @@ def test_the_classifier_s_verdict_agrees(browser):
     texts = read_labelled("reviews-mini", "val")
     vocab = Vocab([normalise(text) for text, _ in texts])
     torch.manual_seed(1)
-    net = Classifier(TransformerEncoder(len(vocab), 32, 64, 4, 2, 0.1), 32, 2, 0.1).eval()
+    net = Classifier(
+        TransformerEncoder(len(vocab), 32, 64, 4, 2, 0.1), 32, 2, 0.1
+    ).eval()
     first = classify(net, texts[0][0], vocab, 30, torch.device("cpu"))
     figure = figures.explore_verdict(
-        net.state_dict(), vocab.idx_to_token, 4, 2, 30, [texts[0][0]], ["no", "yes"], first
+        net.state_dict(),
+        vocab.idx_to_token,
+        4,
+        2,
+        30,
+        [texts[0][0]],
+        ["no", "yes"],
+        first,
     )
     page = open_page(browser, figure)
     net = net.double()
@@ -369,7 +386,9 @@ def test_the_forecast_agrees(browser):
     for path in past.double():
         with torch.no_grad():
             means, log_sigmas = net(path[None])
-        weights = [block.attention.attention_weights for block in net.encoder.stack.blocks]
+        weights = [
+            block.attention.attention_weights for block in net.encoder.stack.blocks
+        ]
         got = in_browser(
             page,
             "(path) => forecast(net, path, 0.4)",
@@ -388,7 +407,9 @@ def test_the_forecast_agrees(browser):
 
 def test_the_translator_of_captions_agrees(browser):
     """Logits and cross-attention, with learned positions and weights in 8 bits."""
-    pairs = [(normalise(de), normalise(en)) for de, en in read_pairs("deu-eng-mini", "val")]
+    pairs = [
+        (normalise(de), normalise(en)) for de, en in read_pairs("deu-eng-mini", "val")
+    ]
     vocabs = [Vocab([pair[side] for pair in pairs]) for side in (0, 1)]
     torch.manual_seed(1)
     sizes = 16, 32, 4, 2, 0.1
@@ -403,7 +424,9 @@ def test_the_translator_of_captions_agrees(browser):
     figure = figures.explore_caption(
         net.state_dict(), *words, 4, 26, [pairs[0][0]], "a b", cross
     )
-    page = open_page(browser, figure, make="(data, bytes) => makeNet(data, bytes, true)")
+    page = open_page(
+        browser, figure, make="(data, bytes) => makeNet(data, bytes, true)"
+    )
     for weight in net.parameters():  # a page holds them in 8 bits
         weight.data = from_bytes(*to_bytes(weight.data))
     net = net.double()

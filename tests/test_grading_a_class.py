@@ -118,7 +118,9 @@ def test_the_tasks_are_the_exercises_with_points_and_names():
 
 def test_every_solution_of_the_book_has_all_points(marks):
     found = marks(list(TASKS.values()), **{name: RIGHT_CELLS[name] for name in TASKS})
-    wrong = {n: m.message for n, m in found.items() if (m.verdict, m.share) != (RIGHT, 1.0)}
+    wrong = {
+        n: m.message for n, m in found.items() if (m.verdict, m.share) != (RIGHT, 1.0)
+    }
     assert list(found) == list(TASKS) and wrong == {}
 
 
@@ -242,7 +244,10 @@ def test_an_answer_cannot_have_a_file_read_for_it(marks):
     found = marks(masks_3=body)
     first = (ROOT / "README.md").read_text("utf-8").partition("\n")[0]
     assert "ValueError: 1" in found["masks-3"].message
-    assert first not in found["masks-3"].message and "\nin " not in found["masks-3"].message
+    assert (
+        first not in found["masks-3"].message
+        and "\nin " not in found["masks-3"].message
+    )
 
 
 def test_the_first_try_counts(marks):
@@ -264,19 +269,21 @@ def test_what_an_experiment_is_made_on_cannot_be_looked_into(marks):
     ):
         found = marks(masks_8=cell(body, "masks-8", "model"))["masks-8"]
         assert found.verdict == WRONG and found.share == 0, found.message
-    found = marks(masks_8=cell("return model('no tensor')", "masks-8", "model"))["masks-8"]
+    found = marks(masks_8=cell("return model('no tensor')", "masks-8", "model"))[
+        "masks-8"
+    ]
     assert "raised RuntimeError: AttributeError: 'str'" in found.message
 
 
 def test_of_an_exercise_a_forgery_leaves_the_others_alone(marks):
     """What an answer does to PyTorch in its process is of no use for the next one."""
-    body = (
-        "torch.softmax = lambda *a, **k: 0\ntorch.isclose = lambda *a, **k: True\nreturn 0"
-    )
+    body = "torch.softmax = lambda *a, **k: 0\ntorch.isclose = lambda *a, **k: True\nreturn 0"
     found = marks(
         masks_1=cell(body, "masks-1", "valid_lens, num_steps"),
         masks_4=cell(
-            "return torch.ones(num_queries, num_keys)", "masks-4", "num_queries, num_keys"
+            "return torch.ones(num_queries, num_keys)",
+            "masks-4",
+            "num_queries, num_keys",
         ),
     )
     assert found["masks-4"].verdict == WRONG and found["masks-4"].share == 0
@@ -371,7 +378,9 @@ def test_what_the_kernel_refuses(marks):
         assert found[name].verdict == WRONG and found[name].share == 0, what
         assert any(text in found[name].message for text in refused), found[name].message
     assert found["maps-4"].verdict == RIGHT
-    assert not (ROOT / "written-by-an-answer").exists() and (ROOT / "README.md").exists()
+    assert (
+        not (ROOT / "written-by-an-answer").exists() and (ROOT / "README.md").exists()
+    )
     assert os.access(ROOT / "README.md", os.R_OK)
 
 
@@ -439,7 +448,9 @@ def test_a_cell_that_gives_no_answer_is_reported(quick, marks):
 
 
 def test_what_follows_the_answer_in_its_cell_does_not_count(marks):
-    lost = RIGHT_CELLS["masks-3"].replace("check.exercise", "print").replace("print(", "(")
+    lost = (
+        RIGHT_CELLS["masks-3"].replace("check.exercise", "print").replace("print(", "(")
+    )
     found = marks(
         masks_3=lost + "\nprint(no_such_name)", masks_5=RIGHT_CELLS["masks-5"] + "\n1/0"
     )
@@ -507,9 +518,14 @@ def test_a_notebook_of_a_student_copy_is_read(tmp_path):
 
 def test_without_metadata_the_call_counts(tmp_path):
     text = nbformat.writes(notebook("x = 1", "check.exercise( 'masks-1' , f)"))
-    assert handed_in(tmp_path, text) == ({"masks-1": "check.exercise( 'masks-1' , f)"}, [])
+    assert handed_in(tmp_path, text) == (
+        {"masks-1": "check.exercise( 'masks-1' , f)"},
+        [],
+    )
     plain = {
-        "cells": [{"cell_type": "code", "source": ["check.exercise(\n", '"masks-1", f)']}]
+        "cells": [
+            {"cell_type": "code", "source": ["check.exercise(\n", '"masks-1", f)']}
+        ]
     }
     answers, problems = handed_in(tmp_path, json.dumps(plain))
     assert list(answers) == ["masks-1"] and problems == []
@@ -531,9 +547,7 @@ def test_metadata_and_call_that_differ_are_told(tmp_path):
     given.cells[0].metadata = {"d2lmini": {"exercise": "masks-1"}}
     answers, problems = handed_in(tmp_path, nbformat.writes(given))
     assert list(answers) == ["masks-1"]
-    text = (
-        "cell 1: is the answer cell of masks-1, but hands in masks-2; it counts for masks-1"
-    )
+    text = "cell 1: is the answer cell of masks-1, but hands in masks-2; it counts for masks-1"
     assert problems == [text]
 
 
@@ -566,7 +580,8 @@ def test_windows_line_ends_are_read(tmp_path):
     for data in (text, text.replace("\n", "\r\n"), b"\xef\xbb\xbf" + text.encode()):
         answers, problems = handed_in(tmp_path, data)
         assert (
-            answers == {"masks-1": 'x = 1\ncheck.exercise("masks-1", f)'} and problems == []
+            answers == {"masks-1": 'x = 1\ncheck.exercise("masks-1", f)'}
+            and problems == []
         )
 
 
@@ -619,7 +634,9 @@ def test_a_roster_of_a_platform_and_one_s_own(tmp_path):
     assert [(s.id, s.name, s.aliases) for s in students] == [
         ("4711", "Lovelace, Ada", ("a1", "ada@uni.example"))
     ]
-    students, problems = roster(tmp_path, "name;id\r\nAda;ada\r\nBob;bob\r\nBob;bob\r\n")
+    students, problems = roster(
+        tmp_path, "name;id\r\nAda;ada\r\nBob;bob\r\nBob;bob\r\n"
+    )
     assert [(s.id, s.name) for s in students] == [("ada", "Ada"), ("bob", "Bob")]
     assert problems == ["roster: bob stands there twice; the first line counts"]
     with pytest.raises(
@@ -757,7 +774,13 @@ def graded(tmp_path_factory):
     )
     (given / "bob.ipynb").write_text(nbformat.writes(notebook(wrong)), encoding="utf-8")
     (given / "cem.ipynb").write_text("<script>alert(1)</script>", encoding="utf-8")
-    lines = "ID,Student", '=1+1,"<b>Dee</b>"', 'ada,"Lovelace, Ada"', "bob,Bob", "cem,Cem"
+    lines = (
+        "ID,Student",
+        '=1+1,"<b>Dee</b>"',
+        'ada,"Lovelace, Ada"',
+        "bob,Bob",
+        "cem,Cem",
+    )
     (folder / "roster.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     command = ["grade", str(given), "--roster", str(folder / "roster.csv"), "--chapters",
                "2", "--out", str(folder / "out"), "--root", str(ROOT), "--seed", "7",

@@ -27,7 +27,10 @@ def book(tmp_path, monkeypatch):
 
 def test_a_row_a_run_with_its_setting(book):
     runs = recorded_runs("mine")
-    assert runs.model.tolist() == ["small", "large"] and runs.bleu.tolist() == [1.0, 2.0]
+    assert runs.model.tolist() == ["small", "large"] and runs.bleu.tolist() == [
+        1.0,
+        2.0,
+    ]
     assert runs.setting.tolist() == [run["setting"] for run in RUNS]
 
 

@@ -121,7 +121,10 @@ class Logits(nn.Module):
 
 
 def test_a_model_has_the_properties_of_one():
-    block, tokens = Logits(tiny_model()), torch.randint(10, (2, 6), generator=generator(0))
+    block, tokens = (
+        Logits(tiny_model()),
+        torch.randint(10, (2, 6), generator=generator(0)),
+    )
     for holds in (check.causal, check.batch_independent, check.every_parameter_trained):
         found = holds(block, tokens)
         assert found, found
@@ -142,7 +145,9 @@ def test_a_model_with_a_cache_says_the_same(num_kv_heads):
 def test_the_output_layer_is_the_embedding():
     net = tiny_model()
     names = [name for name, _ in net.named_parameters()]
-    assert sum("embedding" in name for name in names) == 1 and "output" not in str(names)
+    assert sum("embedding" in name for name in names) == 1 and "output" not in str(
+        names
+    )
     logits, _ = net(torch.tensor([[3, 4]]))
     with torch.no_grad():
         net.embedding.weight[7] += 1.0  # neither was read
@@ -161,7 +166,9 @@ def test_writing_on_is_one_token_after_the_other():
         due = torch.cat([due, log_probs.argmax(-1, keepdim=True)], dim=1)
     assert torch.equal(found, due)
     torch.testing.assert_close(total, log_prob)
-    drawn = [extend(net, tokens, 20, at_random(generator=generator(s)))[0] for s in (0, 1)]
+    drawn = [
+        extend(net, tokens, 20, at_random(generator=generator(s)))[0] for s in (0, 1)
+    ]
     assert not torch.equal(*drawn)
 
 
@@ -191,7 +198,10 @@ def test_a_small_model_learns_to_count():
         (lambda: rotate(torch.zeros(1, 2, 4)), "X"),
         (lambda: rotate(torch.zeros(1, 1, 2, 4), -1), r"start \(-1\)"),
         (lambda: GroupedQueryAttention(16, 4, 3), r"num_heads \(4\) must be divisible"),
-        (lambda: GroupedQueryAttention(16, 3, 1), r"num_hiddens \(16\) must be divisible"),
+        (
+            lambda: GroupedQueryAttention(16, 3, 1),
+            r"num_hiddens \(16\) must be divisible",
+        ),
         (lambda: GroupedQueryAttention(12, 4, 2), r"head_size \(3\) must be even"),
         (lambda: GroupedQueryAttention(16, 4, 0), r"num_kv_heads \(0\)"),
         (lambda: SwiGLU(16, 0), r"ffn_num_hiddens \(0\)"),

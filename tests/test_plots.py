@@ -73,7 +73,9 @@ def test_a_light_picture_has_the_colours_of_its_scale(tmp_path):
 def test_heatmaps_bad_input():
     with pytest.raises(ValueError, match=r"matrices must have shape .*, got \(3, 3\)"):
         show_heatmaps(np.zeros((3, 3)), "k", "q")
-    with pytest.raises(ValueError, match=r"titles \(\['a'\]\) must have 2 entries, got 1"):
+    with pytest.raises(
+        ValueError, match=r"titles \(\['a'\]\) must have 2 entries, got 1"
+    ):
         show_heatmaps(np.zeros((1, 2, 3, 3)), "k", "q", titles=["a"])
     with pytest.raises(ValueError, match=r"yticks .* must have 3 entries, got 2"):
         show_heatmaps(np.zeros((1, 2, 3, 3)), "k", "q", yticks=["a", "b"])

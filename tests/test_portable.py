@@ -21,7 +21,8 @@ every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: pat
 
 # What only MyST knows: directives, roles, options, targets, definition lists, footnotes.
 MYST = re.compile(
-    r"^ *(?:```+|:::+) *\{|\{[\w:+-]+\}`|^:[\w-]+: |^\([\w-]+\)=$|^: |\[\^|^\+\+\+|^%", re.M
+    r"^ *(?:```+|:::+) *\{|\{[\w:+-]+\}`|^:[\w-]+: |^\([\w-]+\)=$|^: |\[\^|^\+\+\+|^%",
+    re.M,
 )
 SPAN = re.compile(r"```.*?```|\\<|`[^`\n]*`|\$\$.*?\$\$|\$[^$]*\$", re.S)
 
@@ -41,7 +42,9 @@ def test_no_markup_that_only_the_build_knows(path):
         prose = SPAN.sub("", text)
         tags = set(re.findall(r"</?(\w+)", prose))
         assert tags <= {"a", "details", "summary"}
-        assert "$" not in prose and prose.count("<details>") == prose.count("</details>")
+        assert "$" not in prose and prose.count("<details>") == prose.count(
+            "</details>"
+        )
 
 
 def test_what_the_pattern_of_markup_finds():
@@ -80,7 +83,9 @@ def test_links_lead_somewhere(path):
 
 def test_the_list_of_sources_is_that_of_the_references():
     path = ROOT / "book" / "bibliography.md"
-    assert path.read_text(encoding="utf-8") == page(), "run python tools/bibliography.py"
+    assert path.read_text(encoding="utf-8") == page(), (
+        "run python tools/bibliography.py"
+    )
 
 
 def test_the_map_of_the_package_is_that_of_the_notebooks():
@@ -102,7 +107,9 @@ def test_sources_are_called_by_their_names(path):
 
 @every_notebook
 def test_everything_becomes_a_directive(path):
-    text = "\n".join(c.source for c in expanded(path).cells if c.cell_type == "markdown")
+    text = "\n".join(
+        c.source for c in expanded(path).cells if c.cell_type == "markdown"
+    )
     for left in ("<details", "<summary", "bibliography.md#", "<a id=", "### Exercise"):
         assert left not in text
 
@@ -132,7 +139,9 @@ def test_solutions_keep_the_form_of_code(path, tmp_path):
 
 
 def test_an_exercise_and_its_solution():
-    exercise = '<a id="masks-1"></a>\n\n### Exercise 2.1 ★★ Two $x$\n\nWhy?\n\n$$\n1\n$$'
+    exercise = (
+        '<a id="masks-1"></a>\n\n### Exercise 2.1 ★★ Two $x$\n\nWhy?\n\n$$\n1\n$$'
+    )
     solution = (
         "<details>\n<summary>Solution</summary>\n\nFirst\n\n```python\nx = 1\n\ny = 2\n```\n\n"
         "```python remove-stderr\nx\n```\n\nBecause.\n\n</details>"

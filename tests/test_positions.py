@@ -56,4 +56,6 @@ def test_odd_width():
 
 
 def test_learned_positions_are_trained():
-    assert [p.shape for p in LearnedPositionalEncoding(4, 0.0, 7).parameters()] == [(7, 4)]
+    assert [p.shape for p in LearnedPositionalEncoding(4, 0.0, 7).parameters()] == [
+        (7, 4)
+    ]

@@ -76,7 +76,9 @@ def test_an_answer_that_does_not_come_back_is_ended(answer, quick):
     grade(EXERCISE, far(lambda number: number))
     pid = child().process.pid
     verdict, message = grade(EXERCISE, far(answer))
-    assert verdict == WRONG and message == "The answer did not come back within 1 seconds."
+    assert (
+        verdict == WRONG and message == "The answer did not come back within 1 seconds."
+    )
     assert not psutil.pid_exists(pid)
     assert grade(EXERCISE, far(lambda number: 2 * number))[0] == RIGHT  # in a new one
 
@@ -91,7 +93,9 @@ def test_an_answer_that_experiments_without_end_is_ended(quick):
             net([])  # which is quick
 
     verdict, message = grade(found, far(endless))
-    assert verdict == WRONG and message == "The answer did not come back within 1 seconds."
+    assert (
+        verdict == WRONG and message == "The answer did not come back within 1 seconds."
+    )
     assert grade(found, far(lambda net: net([])))[0] == RIGHT  # in a new process
 
 
@@ -182,7 +186,9 @@ def test_what_an_answer_uses_comes_with_it():
     def helper(X):
         return net(X)
 
-    found = Exercise("masks-9", lambda X: net(X), [(torch.ones(4, 3),)], {}, ("", "", ""))
+    found = Exercise(
+        "masks-9", lambda X: net(X), [(torch.ones(4, 3),)], {}, ("", "", "")
+    )
     assert grade(found, far(lambda X: helper(X)))[0] == RIGHT
 
 
@@ -246,7 +252,9 @@ def test_a_changed_argument_is_seen_from_here():
         return result
 
     net = nn.Linear(2, 2)
-    found = Exercise("masks-9", lambda net: torch.tensor(3.0), [(net,)], {}, ("", "", ""))
+    found = Exercise(
+        "masks-9", lambda net: torch.tensor(3.0), [(net,)], {}, ("", "", "")
+    )
     assert "changed its argument" in grade(found, far(trains))[1]
 
 
@@ -325,7 +333,9 @@ def itself():
 def test_what_no_exercise_asks_for_is_a_text_about_it(value):
     told = process.json.dumps(to_json(value))
     assert len(told) < 1000 and " at 0x" not in told
-    assert "differ" not in difference(from_json(process.json.loads(told)), torch.eye(2), 0)
+    assert "differ" not in difference(
+        from_json(process.json.loads(told)), torch.eye(2), 0
+    )
 
 
 @pytest.mark.parametrize(

@@ -67,14 +67,18 @@ def test_hints_come_one_by_one(capsys):
     assert records.records["masks-3"].hints_used == 3
 
 
-def test_the_report_counts_attempts_and_keeps_other_results(tmp_path, capsys, monkeypatch):
+def test_the_report_counts_attempts_and_keeps_other_results(
+    tmp_path, capsys, monkeypatch
+):
     def stub(scores, mask):
         raise NotImplementedError
 
     check.exercise("masks-3", stub)
     check.exercise("masks-3", lambda s, m: np.zeros(1))
     check.exercise("masks-3", softmax)
-    check.exercise("masks-3", stub)  # the cell was emptied again: what was solved stays so
+    check.exercise(
+        "masks-3", stub
+    )  # the cell was emptied again: what was solved stays so
     check.hint("masks-2")
     path = tmp_path / "answers.json"
     check.report(path)
@@ -95,7 +99,8 @@ def test_the_report_counts_attempts_and_keeps_other_results(tmp_path, capsys, mo
     check.report(path)
     exercises = json.loads(path.read_text(encoding="utf-8"))["exercises"]
     assert (
-        exercises["masks-3"]["verdict"] == RIGHT and exercises["masks-1"]["attempts"] == 1
+        exercises["masks-3"]["verdict"] == RIGHT
+        and exercises["masks-1"]["attempts"] == 1
     )
 
 
@@ -186,9 +191,15 @@ def test_a_link_stays_a_link(tmp_path, capsys):
     ("exercises", "rule"),
     [
         ({"masks-99": {"verdict": "right"}}, "'masks-99' is no exercise of this book"),
-        ({"masks-1": {"verdict": "brilliant"}}, r"verdict \('brilliant'\) must be one of"),
+        (
+            {"masks-1": {"verdict": "brilliant"}},
+            r"verdict \('brilliant'\) must be one of",
+        ),
         ({"masks-1": {"attempts": -1}}, r"attempts \(-1\) must be a whole number"),
-        ({"masks-1": {"hints_used": "3"}}, r"hints_used \('3'\) must be a whole number"),
+        (
+            {"masks-1": {"hints_used": "3"}},
+            r"hints_used \('3'\) must be a whole number",
+        ),
         ({"masks-1": {"marks": 3}}, "marks"),
         ([], "must be a new file or a former report"),
     ],
@@ -239,6 +250,8 @@ def test_in_a_notebook_a_box_is_shown_and_elsewhere_text(capsys):
         (output,) = captured.outputs
         assert "✓ Exercise 2.3 (masks-3): right." in output.data["text/html"]
         assert output.data["text/plain"].startswith("masks-3: right. All 9 cases")
-        assert "1 of the 8 exercises of chapter 2 are right." in output.data["text/html"]
+        assert (
+            "1 of the 8 exercises of chapter 2 are right." in output.data["text/html"]
+        )
     finally:
         shell.clear_instance()

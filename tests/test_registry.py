@@ -81,7 +81,9 @@ def test_the_licence_is_said_before_the_download(served, monkeypatch, capsys):
 @pytest.mark.parametrize(
     "spoiled", ["cut short", "cut short unannounced", "wrong", "no server"]
 )
-def test_a_failed_download_says_what_to_do_and_leaves_nothing(served, tmp_path, spoiled):
+def test_a_failed_download_says_what_to_do_and_leaves_nothing(
+    served, tmp_path, spoiled
+):
     if spoiled == "no server":
         served["server"].shutdown()
         served["server"].server_close()
@@ -93,7 +95,8 @@ def test_a_failed_download_says_what_to_do_and_leaves_nothing(served, tmp_path, 
             50 if spoiled == "cut short unannounced" else served["promised"]
         )
     with pytest.raises(
-        OSError, match=r"could not download http://127.0.0.1:.*: set/pairs.txt could not be"
+        OSError,
+        match=r"could not download http://127.0.0.1:.*: set/pairs.txt could not be",
     ) as error:
         registry.find_paths("set")
     assert "put that file at " in str(error.value)

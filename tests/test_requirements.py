@@ -8,7 +8,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+    "project"
+]
 
 
 def lines(name):
@@ -20,14 +22,17 @@ def lines(name):
 
 
 PINNED = {
-    canonicalize_name(r.name): r for r in map(Requirement, lines("requirements.txt")[1:])
+    canonicalize_name(r.name): r
+    for r in map(Requirement, lines("requirements.txt")[1:])
 }
 
 
 def test_the_first_line_says_what_wrote_it():
     first = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()[0]
     assert "uv" in first
-    assert lines("requirements.txt")[0] == "-e ."  # the package itself, from this folder
+    assert (
+        lines("requirements.txt")[0] == "-e ."
+    )  # the package itself, from this folder
 
 
 def test_everything_is_pinned():

@@ -179,7 +179,9 @@ def test_warm_up_and_smoothing_reach_the_training(device):
         losses[name] = train_seq2seq(
             net, toy_data(), 0.01, 10, Vocab([]), device, **settings
         ).loss
-    assert losses["warm-up"].iloc[-1] > losses["plain"].iloc[-1] + 0.3  # hardly moved yet
+    assert (
+        losses["warm-up"].iloc[-1] > losses["plain"].iloc[-1] + 0.3
+    )  # hardly moved yet
     assert losses["smoothing"].iloc[-1] > losses["plain"].iloc[-1] + 0.3
 
 
@@ -216,7 +218,9 @@ def test_a_loss_that_is_nan_stops_and_keeps_the_last_good_weights(
     torch.manual_seed(1)
     train_seq2seq(reference, data, 0.01, good, Vocab([]), device)
     torch.manual_seed(1)
-    message = rf"stopped at epoch {epoch}, step {step}: loss and gradient must be finite.*"
+    message = (
+        rf"stopped at epoch {epoch}, step {step}: loss and gradient must be finite.*"
+    )
     with pytest.warns(
         RuntimeWarning, match=message + f"The weights after epoch {good} are back"
     ):
@@ -361,7 +365,9 @@ def test_what_is_counted_is_reported_per_second(monkeypatch, device):
     net = perceptron()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(0))
-    _, per_second = train_epoch(net, squares(), squared_error, optimizer, schedule, device)
+    _, per_second = train_epoch(
+        net, squares(), squared_error, optimizer, schedule, device
+    )
     assert per_second == 40 / 4
 
 
@@ -376,7 +382,9 @@ def test_the_validation_loss_is_that_of_evaluate(device):
     expected = (net(x) - y).square().mean().item()
     assert history.val_loss.iloc[-1] == pytest.approx(expected, abs=1e-6)
     net.train()
-    assert evaluate(net, val, squared_error, device) == pytest.approx(expected, abs=1e-6)
+    assert evaluate(net, val, squared_error, device) == pytest.approx(
+        expected, abs=1e-6
+    )
     assert net.training  # as before
 
 
@@ -474,7 +482,15 @@ def test_an_epoch_waits_once(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(training, "on_cpu", on_cpu)
         patch.setattr(torch.Tensor, "is_cpu", property(lambda self: False))
-        for name in ("item", "tolist", "cpu", "numpy", "__bool__", "__float__", "__int__"):
+        for name in (
+            "item",
+            "tolist",
+            "cpu",
+            "numpy",
+            "__bool__",
+            "__float__",
+            "__int__",
+        ):
             patch.setattr(torch.Tensor, name, noting(getattr(torch.Tensor, name)))
         train_epoch(net, batches, LOSS, optimizer, schedule, CPU)
     assert len(batches) > 1 and steps == [(len(batches), [])]

@@ -68,7 +68,9 @@ def test_errors_are_means_of_distances():
 
 def test_features_are_position_velocity_acceleration(past):
     """Against differences that are written out."""
-    for path, features in zip(past.tolist(), motion_features(past).tolist(), strict=True):
+    for path, features in zip(
+        past.tolist(), motion_features(past).tolist(), strict=True
+    ):
         for i in range(2, len(path)):
             for k in range(2):
                 now, before, earlier = (path[i - n][k] for n in range(3))
@@ -224,7 +226,9 @@ def written(folder, *lines):
 
 
 def test_tracks_are_sorted_by_pedestrian_and_frame(tmp_path):
-    path = written(tmp_path, "20 2 1 1", "10.0\t1.0\t0 0", "", "10 2 0 1", "20 1 3.5 -1e0")
+    path = written(
+        tmp_path, "20 2 1 1", "10.0\t1.0\t0 0", "", "10 2 0 1", "20 1 3.5 -1e0"
+    )
     first, second = read_tracks(path)
     assert (first.pedestrian, first.frames.tolist()) == (1, [10, 20])
     assert first.positions.tolist() == [[0, 0], [3.5, -1]]
@@ -290,7 +294,9 @@ def test_windows_reach_across_no_gap(tmp_path):
 
 def test_no_window_is_an_error(tmp_path):
     path = written(tmp_path, "0 1 0 0", "10 1 1 0")
-    with pytest.raises(ValueError, match=r"num_steps \(3\) must be at most 2: of 1 tracks"):
+    with pytest.raises(
+        ValueError, match=r"num_steps \(3\) must be at most 2: of 1 tracks"
+    ):
         path_windows(read_tracks(path), 3)
     gap = [0, 10, 20, 40, 50, 60, 70, 90, 100]
     path = written(tmp_path, *(f"{frame} 1 {frame / 20} 0" for frame in gap))
@@ -305,7 +311,9 @@ def test_pixels_are_noticed(tmp_path):
         path_windows(read_tracks(path), 3)
     with pytest.warns(UserWarning, match="mean step is 80"):
         constant_velocity(torch.tensor([[[0.0, 0], [80, 0]]]), 2)
-    with pytest.warns(UserWarning, match="largest coordinate 321"):  # slow, but far away
+    with pytest.warns(
+        UserWarning, match="largest coordinate 321"
+    ):  # slow, but far away
         constant_velocity(torch.tensor([[[320.0, 240], [321, 240]]]), 2)
 
 

@@ -30,7 +30,9 @@ lengths = st.lists(st.integers(1, 6), min_size=1, max_size=3)
 def copy_ffn_and_norms(ours, theirs):
     norms = [m for m in ours.children() if hasattr(m, "norm")]
     pairs = [(ours.ffn.dense1, theirs.linear1), (ours.ffn.dense2, theirs.linear2)]
-    pairs += [(m.norm, getattr(theirs, f"norm{i}")) for i, m in enumerate(norms, start=1)]
+    pairs += [
+        (m.norm, getattr(theirs, f"norm{i}")) for i, m in enumerate(norms, start=1)
+    ]
     with torch.no_grad():
         for ours_, theirs_ in pairs:
             # Weights of a norm start as ones: other numbers show that each goes to its place.
@@ -55,7 +57,9 @@ def test_biases_are_there_if_asked_for(block):
 
     def biases(**settings):
         named = block(8, 16, 2, 0.0, **settings).named_parameters()
-        return [name for name, _ in named if "attention" in name and name.endswith("bias")]
+        return [
+            name for name, _ in named if "attention" in name and name.endswith("bias")
+        ]
 
     assert biases() == biases(bias=False) == []
     assert len(biases(bias=True)) == 4 * (1 if block is EncoderBlock else 2)
@@ -159,7 +163,9 @@ def test_attention_weights_of_the_last_pass():
 
 def test_the_stack_takes_any_embedding():
     features = torch.randn(2, 7, 3)
-    embedding = nn.Sequential(nn.Linear(3, 8), LearnedPositionalEncoding(8, 0.0, max_len=7))
+    embedding = nn.Sequential(
+        nn.Linear(3, 8), LearnedPositionalEncoding(8, 0.0, max_len=7)
+    )
     assert EncoderStack(8, 16, 2, 2, 0.0)(embedding(features)).shape == (2, 7, 8)
 
 
@@ -173,7 +179,9 @@ def test_an_embedding_is_scaled_and_gets_its_position():
 def test_dropout_reaches_every_part():
     net = tiny_net(dropout=0.3)
     assert {m.p for m in net.modules() if isinstance(m, nn.Dropout)} == {0.3}
-    assert {m.dropout for m in net.modules() if isinstance(m, MultiHeadAttention)} == {0.3}
+    assert {m.dropout for m in net.modules() if isinstance(m, MultiHeadAttention)} == {
+        0.3
+    }
 
 
 def test_dropout_is_on_the_branches_and_not_on_the_shortcuts():
@@ -189,7 +197,11 @@ def test_dropout_is_on_the_branches_and_not_on_the_shortcuts():
 def test_arguments_are_not_changed(seed):
     torch.manual_seed(seed)
     net = tiny_net(dropout=0.3).train()
-    arguments = torch.randint(11, (2, 5)), torch.randint(13, (2, 4)), torch.tensor([5, 3])
+    arguments = (
+        torch.randint(11, (2, 5)),
+        torch.randint(13, (2, 4)),
+        torch.tensor([5, 3]),
+    )
     before = [argument.clone() for argument in arguments]
     net(*arguments)
     assert all(torch.equal(a, b) for a, b in zip(arguments, before, strict=True))

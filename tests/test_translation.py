@@ -71,7 +71,9 @@ def test_a_wide_beam_finds_the_best():
     beams = beam_search(net, src, lens, Vocab.bos, Vocab.eos, 2, beam_size=200)
     others = [t for t in range(13) if t != Vocab.eos]
     every = [[Vocab.bos, Vocab.eos]] + [[Vocab.bos, a, Vocab.eos] for a in others]
-    best = max(every, key=lambda tokens: score(net, src, lens, tokens) / (len(tokens) - 1))
+    best = max(
+        every, key=lambda tokens: score(net, src, lens, tokens) / (len(tokens) - 1)
+    )
     assert beams[0].tokens == best
 
 
@@ -220,7 +222,9 @@ def test_corpus_bleu_equals_sacrebleu(pairs):
     expected = sacrebleu.corpus_bleu(
         predictions, [references], tokenize="none", smooth_method="none", force=True
     )
-    assert corpus_bleu(predictions, references) == pytest.approx(expected.score, abs=1e-6)
+    assert corpus_bleu(predictions, references) == pytest.approx(
+        expected.score, abs=1e-6
+    )
 
 
 def test_searches_need_no_float64_on_the_device(monkeypatch):

@@ -59,7 +59,9 @@ def test_a_look_is_at_the_translation_that_is_made(translator):
     assert look.read[-1] == "<eos>" and "".join(look.read[:-1]) == "▁he▁is▁calm▁."
     layers, heads, *places = look.cross.shape
     assert [layers, heads] == [2, 2] and places == [len(look.written), len(look.read)]
-    torch.testing.assert_close(look.cross.sum(dim=-1), torch.ones(look.cross.shape[:-1]))
+    torch.testing.assert_close(
+        look.cross.sum(dim=-1), torch.ones(look.cross.shape[:-1])
+    )
     best = translator.vocab.to_tokens(look.probabilities.argmax(dim=-1).tolist())
     assert best == look.written
     with pytest.raises(ValueError, match="at least one word"):
@@ -79,7 +81,10 @@ def test_what_is_saved_comes_back(translator, tmp_path):
         assert ((got - weights).abs() <= 0.51 * step + 1e-9).all(), name
     number = sum(p.numel() for p in translator.net.parameters())
     assert path.stat().st_size < 2 * number + 60_000
-    tables = again.net.decoder.output.weight, again.net.encoder.embedding.embedding.weight
+    tables = (
+        again.net.decoder.output.weight,
+        again.net.encoder.embedding.embedding.weight,
+    )
     assert tables[0] is tables[1]
 
 
@@ -106,7 +111,9 @@ def test_the_translator_of_the_ledger_is_small_and_translates():
     assert path.stat().st_size < 2_000_000
     translator = SubwordTranslator.load(path)
     assert "tatoeba.org" in translator.about["data"]
-    found = translator.translate(["Where is the library?", "Tom doesn't see the red car."])
+    found = translator.translate(
+        ["Where is the library?", "Tom doesn't see the red car."]
+    )
     assert found == ["où est la bibliothèque ?", "tom ne voit pas la voiture rouge ."]
 
 
@@ -172,7 +179,14 @@ def test_tables_that_are_not_tied_learn_on_their_own():
     training = {"label_smoothing": 0.0, "batch_size": 64, "lr": 0.01}
     tied, free = (
         run_pieces(
-            0, splits, 60, SIZES, is_tied=is_tied, **training, warmup_steps=1, num_epochs=1
+            0,
+            splits,
+            60,
+            SIZES,
+            is_tied=is_tied,
+            **training,
+            warmup_steps=1,
+            num_epochs=1,
         )["parameters"]
         for is_tied in (True, False)
     )

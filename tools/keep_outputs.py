@@ -31,7 +31,9 @@ def pytest_runtest_setup(item):
         item.parent.figures = NotebookClient(
             item.parent.nb
         )  # for its record of widgets only
-        item.parent.figures.comm_open_handlers = {"jupyter.widget": lambda message: None}
+        item.parent.figures.comm_open_handlers = {
+            "jupyter.widget": lambda message: None
+        }
         item.parent.get_kernel_message = recording(item.parent)
 
 
@@ -54,7 +56,10 @@ def pytest_runtest_makereport(item, call):
     if build is None or not isinstance(item, IPyNbCell) or call.when != "call":
         return
     if call.excinfo is None:
-        item.cell.outputs, item.cell.execution_count = item.test_outputs, item.cell_num + 1
+        item.cell.outputs, item.cell.execution_count = (
+            item.test_outputs,
+            item.cell_num + 1,
+        )
     notebook = item.parent.nb
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     if item.cell is code[-1] and all(cell.execution_count for cell in code):

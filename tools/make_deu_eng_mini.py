@@ -204,9 +204,9 @@ def english(who, what, *rest):
 
 def finite(who, what):
     """The German verb as its subject wants it, and what else belongs to it."""
-    verb, _, rest = (what.verb.plural if who.is_plural else what.verb.singular).partition(
-        " "
-    )
+    verb, _, rest = (
+        what.verb.plural if who.is_plural else what.verb.singular
+    ).partition(" ")
     return verb, rest
 
 
@@ -278,7 +278,14 @@ def trying(rng):
     return text, sentence(who.german, tries[1], ",", what.german_object, rest, to_do)
 
 
-FORMS = {plain: 2, with_place: 4, place_first: 4, relative: 4, while_another: 3, trying: 3}
+FORMS = {
+    plain: 2,
+    with_place: 4,
+    place_first: 4,
+    relative: 4,
+    while_another: 3,
+    trying: 3,
+}
 
 
 def is_told_twice(text):

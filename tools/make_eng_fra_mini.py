@@ -153,7 +153,13 @@ TRANSITIVE = [
     ("find", "", "found", "", "trouvé"),
     ("buy", "buys", "bought", "achète achètes achète achetons achètent", "acheté"),
     ("sell", "sells", "sold", "vends vends vend vendons vendent", "vendu"),
-    ("draw", "draws", "drew", "dessine dessines dessine dessinons dessinent", "dessiné"),
+    (
+        "draw",
+        "draws",
+        "drew",
+        "dessine dessines dessine dessinons dessinent",
+        "dessiné",
+    ),
     ("lose", "", "lost", "", "perdu"),
     ("want", "wants", "", "veux veux veut voulons veulent", ""),
 ]
@@ -237,7 +243,9 @@ def french(*parts):
 
 def noun_phrases():
     """(english, french, indefinite french after a negation or None)."""
-    for (det, det_m, det_f), (noun, nom, gender, colours) in product(DETERMINERS, NOUNS):
+    for (det, det_m, det_f), (noun, nom, gender, colours) in product(
+        DETERMINERS, NOUNS
+    ):
         le = det_m if gender == "m" else det_f
         yield (
             f"{det} {noun}",
@@ -263,7 +271,9 @@ def inverted(forms, subject):
     """Verb and pronoun turned for a question: es-tu, a-t-elle; tom est-il."""
     verb = forms[subject.person]
     pronoun = (
-        subject.french if subject.is_pronoun else {"m": "il", "f": "elle"}[subject.gender]
+        subject.french
+        if subject.is_pronoun
+        else {"m": "il", "f": "elle"}[subject.gender]
     )
     joint = "-t-" if verb[-1] in "ae" else "-"
     turned = f"{verb}{joint}{pronoun}"
@@ -272,7 +282,11 @@ def inverted(forms, subject):
 
 def question_be(subject, past=False):
     """English: is he, were they."""
-    be = WAS[subject.person] if past else ["am", "are", "is", "are", "are"][subject.person]
+    be = (
+        WAS[subject.person]
+        if past
+        else ["am", "are", "is", "are", "are"][subject.person]
+    )
     return f"{be} {subject.english}"
 
 
@@ -375,7 +389,9 @@ def acting():
     for base, _, past, forms, _, participle in VERBS:
         je, _, il, nous, _ = forms.split()
         imperative = (
-            il if base in ("work", "sing", "dance", "swim", "listen", "win", "pay") else je
+            il
+            if base in ("work", "sing", "dance", "swim", "listen", "win", "pay")
+            else je
         )
         if base != "lose":  # nobody commands that, and nobody forbids winning
             yield f"{base} .", f"{imperative} !"
@@ -426,7 +442,10 @@ def objects():
             yield f"{s.english} {verb} {np} .", french(s.french, present, gn, ".")
         if past:
             have = AVOIR[s.person]
-            yield f"{s.english} {past} {np} .", french(s.french, have, participle, gn, ".")
+            yield (
+                f"{s.english} {past} {np} .",
+                french(s.french, have, participle, gn, "."),
+            )
             no = french(s.french, "ne", have, "pas", participle, negated or gn, ".")
             yield f"{s.english} didn't {base} {np} .", no
     for s, (np, gn, negated) in product(SUBJECTS, noun_phrases()):
@@ -490,7 +509,9 @@ COMPOSITIONAL = {"pair": 100, "long": 100}
 SHORT, LONG = range(1, 10), range(10, 15)  # tokens with <eos>, of each side
 
 # The words that combinations are made of, and the base form of each verb form.
-PARTNERS = [row[0] for row in TRANSITIVE] + ["have"] + [row[0] for row in BEFORE + AFTER]
+PARTNERS = (
+    [row[0] for row in TRANSITIVE] + ["have"] + [row[0] for row in BEFORE + AFTER]
+)
 THINGS = [noun[0] for noun in NOUNS]
 BASE = {
     form: row[0]
@@ -499,7 +520,9 @@ BASE = {
     for form in row[1:end]
 }
 BASE["has"] = "have"
-PAST = {row[2] for row in VERBS + TRANSITIVE} | {row[1] for row in MOVES} | {"was", "were"}
+PAST = (
+    {row[2] for row in VERBS + TRANSITIVE} | {row[1] for row in MOVES} | {"was", "were"}
+)
 
 
 CONNECTIVES = {"and": "et", "but": "mais", "because": "parce que"}
@@ -536,7 +559,11 @@ def parts(english):
     subject = words[0].split("'")[0]
     return (
         SAME.get(subject, subject),
-        [BASE.get(word, word) for word in words if word in BASE or word in BASE.values()],
+        [
+            BASE.get(word, word)
+            for word in words
+            if word in BASE or word in BASE.values()
+        ],
         BASE.get(last, last),
         "didn't" in words or not PAST.isdisjoint([*words, last]),
         "not" in words or "n't " in english,
@@ -591,7 +618,9 @@ def typeset(sentence, space):
     """A tokenised sentence as it is printed: a capital, and punctuation in its place."""
     capital = ("tom", "mary", "marie", "jerry", "paris", "i", "i'm")
     words = sentence.split(" ")
-    sentence = " ".join(word.capitalize() if word in capital else word for word in words)
+    sentence = " ".join(
+        word.capitalize() if word in capital else word for word in words
+    )
     for mark, gap in ((" .", ""), (" !", space), (" ?", space)):
         sentence = sentence.replace(mark, gap + mark[1])
     return sentence[0].upper() + sentence[1:].replace("'", "’")
@@ -620,9 +649,13 @@ def corpus(seed=0):
     }
     pool = {}
     for construction, size in CONSTRUCTIONS:
-        pool.update(rng.sample(known[construction], min(size, len(known[construction]))))
+        pool.update(
+            rng.sample(known[construction], min(size, len(known[construction])))
+        )
     for connective in CONNECTIVES:
-        pool.update(joined(rng, connective, statements, SHORT) for _ in range(JOINED // 3))
+        pool.update(
+            joined(rng, connective, statements, SHORT) for _ in range(JOINED // 3)
+        )
     pairs = [pair for pair in pool.items() if pair not in S1_SENTENCES]
     rng.shuffle(pairs)
     pairs = pairs[: sum(SPLITS.values()) - len(S1_SENTENCES)]
@@ -630,11 +663,15 @@ def corpus(seed=0):
     seen_french = Counter(translation for _, translation in pairs)
     splits = {"train": [], "val": [], "test": []}
     for pair in pairs:
-        movable = seen_french[pair[1]] == 1 and pair[1] not in dict(S1_SENTENCES).values()
+        movable = (
+            seen_french[pair[1]] == 1 and pair[1] not in dict(S1_SENTENCES).values()
+        )
         # Two clauses are for training: how well they are translated, "long" asks.
         movable = movable and CONNECTIVES.keys().isdisjoint(pair[0].split())
         rare = min(words[word] for side in pair for word in side.split()) <= 3
-        split = next((s for s in ("test", "val") if len(splits[s]) < SPLITS[s]), "train")
+        split = next(
+            (s for s in ("test", "val") if len(splits[s]) < SPLITS[s]), "train"
+        )
         if split != "train" and movable and not rare:
             words.subtract(word for side in pair for word in side.split())
             splits[split].append(pair)
@@ -652,7 +689,9 @@ def compositional(rng, grammar, statements, splits):
     combination comes twice at the most; one of the kind "long" has none. The connectives of the
     long sentences take turns.
     """
-    words = Counter(w for pair in splits["train"] for side in pair for w in side.split())
+    words = Counter(
+        w for pair in splits["train"] for side in pair for w in side.split()
+    )
     shown = {c for english, _ in splits["train"] for c in combinations(english)}
     taken = {side for pairs in splits.values() for pair in pairs for side in pair}
     chosen = []
@@ -669,7 +708,9 @@ def compositional(rng, grammar, statements, splits):
             chosen.append((*pair, kind))
         return is_new
 
-    candidates = [pair for pair in grammar[objects] + grammar[phrases] if unseen(pair[0])]
+    candidates = [
+        pair for pair in grammar[objects] + grammar[phrases] if unseen(pair[0])
+    ]
     rng.shuffle(candidates)
     count = Counter()
     for pair in candidates:

@@ -24,7 +24,9 @@ def canonical(text):
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     notebook.metadata = nbformat.from_dict(KERNEL)
     for cell in notebook.cells:
-        cell.metadata = {key: cell.metadata[key] for key in KEPT if key in cell.metadata}
+        cell.metadata = {
+            key: cell.metadata[key] for key in KEPT if key in cell.metadata
+        }
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     return text_of(notebook)

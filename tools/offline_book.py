@@ -113,7 +113,9 @@ class KeepStillPictures(SphinxPostTransform):
             view = kinds.get("application/vnd.jupyter.widget-view+json")
             if view and "text/html" in kinds:
                 bundle.replace_self(
-                    nodes.container("", *kinds["text/html"], *view, classes=["figure-live"])
+                    nodes.container(
+                        "", *kinds["text/html"], *view, classes=["figure-live"]
+                    )
                 )
 
 

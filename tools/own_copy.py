@@ -14,7 +14,9 @@ from pathlib import Path
 import nbformat
 
 ROOT = Path(__file__).parents[1]
-COPIED = ".copied.json"  # file name -> fingerprint of what the reader's copy was made from
+COPIED = (
+    ".copied.json"  # file name -> fingerprint of what the reader's copy was made from
+)
 
 
 def fingerprint(path):
@@ -24,7 +26,9 @@ def fingerprint(path):
         # What nbformat cannot read is the reader's own.
         with contextlib.suppress(Exception):
             cells = nbformat.read(path, as_version=4).cells
-            said = json.dumps([(cell.cell_type, cell.source) for cell in cells]).encode()
+            said = json.dumps(
+                [(cell.cell_type, cell.source) for cell in cells]
+            ).encode()
     return hashlib.sha256(said).hexdigest()
 
 
@@ -51,11 +55,15 @@ def update(book, own):
 def main(own):
     """Update the copy and say what the reader should know."""
     if not (own.resolve().parent / "results").is_dir():
-        raise SystemExit(f"own ({own}) must lie beside results/: chapters 7 to 13 read it")
+        raise SystemExit(
+            f"own ({own}) must lie beside results/: chapters 7 to 13 read it"
+        )
     changed = update(ROOT / "book", own)
     print(f"Your notebooks are in {own}; what you write there is never overwritten.")
     for name in changed:
-        print(f"{name} has changed in the book. Yours stays; rename it to get the new one.")
+        print(
+            f"{name} has changed in the book. Yours stays; rename it to get the new one."
+        )
 
 
 if __name__ == "__main__":

@@ -60,10 +60,14 @@ def expand_markdown(text):
 
     def box(match):
         inside = re.sub(r"^> ?", "", match["text"], flags=re.M).rstrip("\n")
-        return directive("admonition", match["title"], {"class": "warning"}, inside) + "\n"
+        return (
+            directive("admonition", match["title"], {"class": "warning"}, inside) + "\n"
+        )
 
     def closed(match):
-        return directive("admonition", match["title"], {"class": "dropdown"}, match["text"])
+        return directive(
+            "admonition", match["title"], {"class": "dropdown"}, match["text"]
+        )
 
     def in_parentheses(match):
         return "{cite:p}`" + ",".join(re.findall(SOURCE, match[1])) + "`"

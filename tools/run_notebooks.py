@@ -38,7 +38,10 @@ def run(path, folder, timeout):
 def main(build):
     """Fill the cache of a build folder with what is not in it yet."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-    settings = {"folder": build / ".jupyter_cache", "timeout": config["execute"]["timeout"]}
+    settings = {
+        "folder": build / ".jupyter_cache",
+        "timeout": config["execute"]["timeout"],
+    }
     get_cache(settings["folder"]).list_cache_records()  # makes its database, once
     # jupyter-cache's own "local-parallel" hands out two at a time: a core would wait at the end.
     with Pool() as pool:

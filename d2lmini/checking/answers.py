@@ -88,7 +88,9 @@ def form_problem(got, due):
 
 def _holds_tensors(due):
     """Whether several tensors are due."""
-    return isinstance(due, tuple | list) and any(isinstance(d, torch.Tensor) for d in due)
+    return isinstance(due, tuple | list) and any(
+        isinstance(d, torch.Tensor) for d in due
+    )
 
 
 def _plain(value):
@@ -102,7 +104,9 @@ def _plain(value):
 def _tensor_form_problem(got, due):
     """As form_problem, for a tensor."""
     if not isinstance(got, torch.Tensor):
-        kind = "a numpy array" if isinstance(got, np.ndarray) else f"{type(got).__name__}"
+        kind = (
+            "a numpy array" if isinstance(got, np.ndarray) else f"{type(got).__name__}"
+        )
         return f"Expected a torch.Tensor, got {kind}."
     if got.layout != torch.strided:
         return f"Expected an ordinary tensor, got one of layout {got.layout}."
@@ -121,7 +125,9 @@ def _tensor_difference(got, due, tolerance):
     """As difference, for a tensor of the right form."""
     if got.isnan().any() and not due.isnan().any():
         return f"{int(got.isnan().sum())} of {got.numel()} numbers are NaN."
-    close = torch.isclose(got.double(), due.double(), tolerance, tolerance, equal_nan=True)
+    close = torch.isclose(
+        got.double(), due.double(), tolerance, tolerance, equal_nan=True
+    )
     if close.all():
         return ""
     first = tuple((~close).nonzero()[0].tolist())
@@ -154,7 +160,9 @@ def picture(mask: torch.Tensor) -> str:
         raise ValueError(f"mask ({short(mask)}) {rule}")
     squares = mask.reshape(-1, *mask.shape[-2:]).tolist()
     return "\n\n".join(
-        "\n".join(" ".join("■" if allowed else "·" for allowed in row) for row in square)
+        "\n".join(
+            " ".join("■" if allowed else "·" for allowed in row) for row in square
+        )
         for square in squares
     )
 
@@ -171,7 +179,9 @@ def unchanged(now, before):
     if isinstance(before, torch.Tensor):
         return torch.equal(now, before)
     if isinstance(before, nn.Module):
-        pairs = zip(now.state_dict().values(), before.state_dict().values(), strict=True)
+        pairs = zip(
+            now.state_dict().values(), before.state_dict().values(), strict=True
+        )
         return all(torch.equal(*pair) for pair in pairs)
     if isinstance(before, tuple | list):
         return len(now) == len(before) and all(map(unchanged, now, before))

@@ -43,7 +43,9 @@ def exhibit(title: str, chapter: int, exposed_by: str) -> Callable:
 
 
 @exhibit("a mask with its meaning swapped", 2, "padding_invariant")
-def swapped_mask(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None):
+def swapped_mask(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
+):
     """Attention that takes True for "hide".
 
     Goes wrong: only what should be hidden is attended to: the padding, or the future.
@@ -148,7 +150,9 @@ class PositionsOnBatch(nn.Module):
 
     def __init__(self, num_hiddens, max_len=1000):
         super().__init__()
-        self.register_buffer("P", sinusoidal_table(max_len, num_hiddens), persistent=False)
+        self.register_buffer(
+            "P", sinusoidal_table(max_len, num_hiddens), persistent=False
+        )
 
     def forward(self, X, mask=None):
         return X + self.P[: X.shape[0], None]  # (batch, 1, num_hiddens)
@@ -229,7 +233,9 @@ class BatchNormed(AddNorm):
 
     def forward(self, X, Y):
         total = X + self.dropout(Y)
-        return self.norm(total.transpose(1, 2)).transpose(1, 2)  # features second, and back
+        return self.norm(total.transpose(1, 2)).transpose(
+            1, 2
+        )  # features second, and back
 
 
 @exhibit("a target that is not shifted", 8, "causal")

@@ -114,7 +114,10 @@ class Worker:
         try:
             with contextlib.redirect_stdout(printed):
                 value = self.answer(*arguments)
-            said = {"value": to_json(value), "arguments": [to_json(a) for a in arguments]}
+            said = {
+                "value": to_json(value),
+                "arguments": [to_json(a) for a in arguments],
+            }
         except BaseException as error:
             code = getattr(inspect.unwrap(self.answer), "__code__", None)
             said = {"error": _said_of(error, getattr(code, "co_filename", ""))}

@@ -53,7 +53,9 @@ def matches(
             continue
         if mine.shape != due.shape:
             shapes = f"{tuple(mine.shape)} instead of {tuple(due.shape)}"
-            return Result("matches", False, float("inf"), f"The output has shape {shapes}.")
+            return Result(
+                "matches", False, float("inf"), f"The output has shape {shapes}."
+            )
         if mine.dtype != due.dtype:
             sentence = f"The output is {mine.dtype} instead of {due.dtype}."
             return Result("matches", False, float("inf"), sentence)
@@ -114,7 +116,9 @@ def incremental(
     if worst > rounding(whole):
         sentence = f"{found} {worst:.2g} from that of the whole sequence."
         return Result("incremental", False, worst, sentence)
-    return Result("incremental", True, worst, "Step by step or at once, the same output.")
+    return Result(
+        "incremental", True, worst, "Step by step or at once, the same output."
+    )
 
 
 def weights_explain_output(
@@ -153,8 +157,12 @@ def weights_explain_output(
             changed[:, key] += pushed
             after = call(attention, queries, keys, changed, mask)[0]
             moved.append(after.cpu().double() - output.cpu().double())
-    moved = torch.stack(moved, dim=2).flatten(0, 2)  # (batch * queries * keys, features)
-    weights = weights.cpu().double().permute(0, 2, 3, 1)  # (batch, queries, keys, heads)
+    moved = torch.stack(moved, dim=2).flatten(
+        0, 2
+    )  # (batch * queries * keys, features)
+    weights = (
+        weights.cpu().double().permute(0, 2, 3, 1)
+    )  # (batch, queries, keys, heads)
     off = largest(difference(weights.sum(2), (weights != 0).any(2).double()))
     if off > rounding(output):
         sentence = f"The sum of a row of weights is off by {off:.2g}."

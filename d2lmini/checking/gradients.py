@@ -85,9 +85,7 @@ def _trained(block, X, mask):
         first, second = (block(*copies([X, mask])) for _ in range(2))
     worst = largest(difference(first, second))
     if worst > rounding(first):
-        sentence = (
-            f"Two calls on the same X differ by {worst:.2g}: each draws new random numbers."
-        )
+        sentence = f"Two calls on the same X differ by {worst:.2g}: each draws new random numbers."
         return Result(name, False, worst, sentence)
 
     parameters = dict(block.named_parameters())

@@ -17,7 +17,9 @@ from d2lmini.chapters import CHAPTERS, EXERCISE_PAGES
 from d2lmini.checking.answers import difference, form_problem, short, shown, unchanged
 from d2lmini.checking.exercise import Exercise
 
-CPU = torch.device("cpu")  # where cases lie, whatever device a reader has made the default
+CPU = torch.device(
+    "cpu"
+)  # where cases lie, whatever device a reader has made the default
 RIGHT, ALMOST, WRONG, NOT_ATTEMPTED = "right", "almost", "wrong", "not attempted"
 DRAWN = 3  # further cases, the same at each check
 PRINTED = 20, 1000  # lines and characters of what an answer prints that are shown
@@ -59,14 +61,17 @@ class FirstPrinted(io.TextIOBase):
         lines = self.text[: PRINTED[1]].rstrip("\n").split("\n")
         cut = len(lines) > PRINTED[0] or len(self.text) > PRINTED[1]
         lines = lines[: PRINTED[0]] + ["..."] * cut
-        return "\n" + "\n".join(f"printed  {line}" for line in lines) if self.text else ""
+        return (
+            "\n" + "\n".join(f"printed  {line}" for line in lines) if self.text else ""
+        )
 
 
 def all_exercises() -> dict[str, Exercise]:
     """Name -> exercise, in the order of the book."""
     with CPU:
         modules = [
-            importlib.import_module(f"d2lmini.exercises.{name}") for name in EXERCISE_PAGES
+            importlib.import_module(f"d2lmini.exercises.{name}")
+            for name in EXERCISE_PAGES
         ]
     return {e.name: e for module in modules for e in module.EXERCISES}
 
@@ -99,9 +104,7 @@ def grade(found: Exercise, answer: Callable) -> tuple[str, str]:
 def grade_with_share(found: Exercise, answer: Callable) -> tuple[str, str, float]:
     """As grade, and the share of the points that the answer deserves."""
     if not callable(answer):
-        message = (
-            f"The answer must be a function, got {type(answer).__name__} {short(answer)}."
-        )
+        message = f"The answer must be a function, got {type(answer).__name__} {short(answer)}."
         return WRONG, message, 0.0
     with CPU:
         found = found.drawn(Random(found.name), DRAWN)
@@ -143,7 +146,11 @@ def _compare(found, answer, printed):
 
     The exception says which cases agree.
     """
-    tried, wrong, agrees = [], [], []  # the answer is called once a case: it may be slow
+    tried, wrong, agrees = (
+        [],
+        [],
+        [],
+    )  # the answer is called once a case: it may be slow
     failed, raised = [], None
     for case in found.cases:
         expected = found.reference(*copy.deepcopy(case))
@@ -251,7 +258,9 @@ def _call(answer, case):
     except (Ended, KeyboardInterrupt):
         raise
     except BaseException as error:  # sys.exit, too
-        if type(error) is NotImplementedError and not error.args:  # PyTorch's have a text
+        if (
+            type(error) is NotImplementedError and not error.args
+        ):  # PyTorch's have a text
             raise NotAttempted from None
         text = str(error).partition("\n")[0]
         raise WrongAnswer(

@@ -25,7 +25,9 @@ from d2lmini.checking.grading import Ended
 from d2lmini.checking.subjects import FarSubject, Subject
 from d2lmini.checking.values import from_json
 
-SECONDS = 20.0  # of computing, for all calls of an answer; a right one takes one at most
+SECONDS = (
+    20.0  # of computing, for all calls of an answer; a right one takes one at most
+)
 MEMORY = 2 * 1024**3  # bytes; a Python that has loaded PyTorch takes a tenth of it
 PATIENCE = 6  # an answer that does nothing ends after so many times SECONDS
 TO_START = 60.0  # seconds until PyTorch is loaded, on a busy machine
@@ -35,9 +37,7 @@ FILES, FILE_BYTES = 1000, 256 * 1024**2  # in the folder that an answer may writ
 LOOK_EVERY = 0.05  # seconds between two looks at what it takes
 LENGTH = struct.Struct("<Q")  # bytes of the message that follows
 # The other Python knows all of this package: what runs there may use it. None of it runs here.
-PROGRAM = (
-    "import sys; sys.path[:] = {path!r}; from d2lmini.checking.child import main; main()"
-)
+PROGRAM = "import sys; sys.path[:] = {path!r}; from d2lmini.checking.child import main; main()"
 UNREADABLE = "What the answer returned cannot be read."
 KINDS, NONE = list(type(inspect.Parameter.VAR_KEYWORD)), inspect.Parameter.empty
 
@@ -115,7 +115,9 @@ class Child:
     def _answered(self, data, seconds, of=None):
         replies = queue.Queue()
         # In a thread, for a child that neither reads nor writes would block us.
-        threading.Thread(target=self._exchange, args=(data, replies), daemon=True).start()
+        threading.Thread(
+            target=self._exchange, args=(data, replies), daemon=True
+        ).start()
         deadline = self.spent() + seconds
         try:
             while True:
@@ -205,7 +207,12 @@ class FarAnswer:
     """
 
     def __init__(
-        self, child: Child, name: str, signature, seconds: float = SECONDS, is_ours=False
+        self,
+        child: Child,
+        name: str,
+        signature,
+        seconds: float = SECONDS,
+        is_ours=False,
     ):
         self.child, self.is_ours = child, is_ours
         self.seconds = self.left = seconds

@@ -106,7 +106,9 @@ def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
             try:
                 more = call(block, longer, longer_mask)
                 doing = "With one sentence alone"
-                alone = [call(block, X[i : i + 1], mask[i : i + 1]) for i in range(batch)]
+                alone = [
+                    call(block, X[i : i + 1], mask[i : i + 1]) for i in range(batch)
+                ]
             except ERRORS as error:
                 return raised("padding_invariant", doing, error)
             outputs["More padding changed"] = more[:, :steps]
@@ -279,7 +281,9 @@ def rows_sum_to_one(
     given = scores.clone()
     weights = softmax(given, None if mask is None else mask.clone())
     if (changed := largest(difference(given, scores))) > 0:
-        sentence = f"The scores that were handed in have changed by up to {changed:.2g}."
+        sentence = (
+            f"The scores that were handed in have changed by up to {changed:.2g}."
+        )
         return Result("rows_sum_to_one", False, changed, sentence)
     if (weights.shape, weights.dtype) != (scores.shape, scores.dtype):
         sentence = (

@@ -37,7 +37,9 @@ class Record:
 
 
 records: dict[str, Record] = {}
-reported: dict[Path, dict[str, Record]] = {}  # file -> what it was told of these records
+reported: dict[
+    Path, dict[str, Record]
+] = {}  # file -> what it was told of these records
 
 
 def exercise(name: str, answer: Callable) -> None:
@@ -147,7 +149,9 @@ def report(path: str | Path) -> None:
         new = Path(folder) / target.name
         new.write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
         new.replace(target)
-    reported[target] = {name: Record(**asdict(record)) for name, record in records.items()}
+    reported[target] = {
+        name: Record(**asdict(record)) for name, record in records.items()
+    }
     solved = sum(record.verdict == RIGHT for record in entries.values())
     print(f"{path}: {solved} of {len(entries)} exercises right, by your own account")
 

@@ -37,7 +37,9 @@ class Model(Subject):
 
     def __call__(self, X):
         steps = X.shape[1]
-        last = (torch.arange(steps) + self._ahead).clamp(max=steps - 1)  # that each sees
+        last = (torch.arange(steps) + self._ahead).clamp(
+            max=steps - 1
+        )  # that each sees
         return torch.tanh((X.cumsum(dim=1) @ self._W / steps)[:, last])
 
 
@@ -103,7 +105,9 @@ class Loss(Subject):
         self._groups, self._base = groups, base
 
     def __repr__(self):
-        without = [f"without {sorted(heads)} {cost:g} more" for heads, cost in self._groups]
+        without = [
+            f"without {sorted(heads)} {cost:g} more" for heads, cost in self._groups
+        ]
         return f"<a network with loss {self._base:g}; {', '.join(without)}>"
 
     def __call__(self, removed):
@@ -207,7 +211,9 @@ class Listener(Subject):
         words: a list of strings; result: a number
     """
 
-    def __init__(self, terms: list[tuple[str, int | str | None, float]], per_word: float):
+    def __init__(
+        self, terms: list[tuple[str, int | str | None, float]], per_word: float
+    ):
         self._terms, self._per_word = terms, per_word
 
     def __repr__(self):
@@ -231,4 +237,6 @@ class EncoderBlockInParts(EncoderBlock):
     """A block that answers put together: called as a whole, it would do their work."""
 
     def forward(self, X, mask=None):
-        raise RuntimeError("not block(X, mask): call attention, addnorm1, ffn and addnorm2")
+        raise RuntimeError(
+            "not block(X, mask): call attention, addnorm1, ffn and addnorm2"
+        )

@@ -50,7 +50,9 @@ def check_tried(X=None, **blocks) -> None:
     if X is not None:
         check_kind("X", X, Tensor, "a torch.Tensor")
         if X.dim() < 2:
-            raise ValueError(f"X {tuple(X.shape)} must have the shape (batch, steps, ...)")
+            raise ValueError(
+                f"X {tuple(X.shape)} must have the shape (batch, steps, ...)"
+            )
 
 
 ERRORS = RuntimeError, ValueError, TypeError, IndexError  # by which a block may stop
@@ -157,7 +159,9 @@ def other(X):
         return X + 1 + torch.rand(X.shape, generator=generator).to(X)
     low, high = X.min(), X.max()
     if low == high:
-        raise ValueError(f"X must hold at least two different ids, all are {low.item()}")
+        raise ValueError(
+            f"X must hold at least two different ids, all are {low.item()}"
+        )
     return low + (X - low + 1) % (high - low + 1)
 
 

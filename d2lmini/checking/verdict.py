@@ -37,7 +37,9 @@ class Verdict(NamedTuple):
             f"{escape(says)}</p>",
         ]
         if shows:
-            pre = '<pre style="background: none; white-space: pre-wrap; margin: 0.3em 0">'
+            pre = (
+                '<pre style="background: none; white-space: pre-wrap; margin: 0.3em 0">'
+            )
             parts.append(f"{pre}{escape(shows)}</pre>")
         if self.verdict == "right":
             parts.append(f"<p>{self.progress}</p>")

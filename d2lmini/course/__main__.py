@@ -28,7 +28,9 @@ def main(arguments=None):
 
 def _parser():
     """The commands and what they take."""
-    parser = argparse.ArgumentParser(prog="python -m d2lmini.course", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m d2lmini.course", description=__doc__
+    )
     commands = parser.add_subparsers(required=True, metavar="command")
 
     def command(name, do, about):
@@ -49,14 +51,18 @@ def _parser():
         made.add_argument("--out", type=Path, required=True, help="a new folder")
         made.set_defaults(change=change, leave_out=leave_out)
     chapters = {"nargs": "+", "metavar": "CHAPTER", "help": "numbers, such as 2 3"}
-    made = command("grade", _grade, "marks for a folder of notebooks that were handed in")
+    made = command(
+        "grade", _grade, "marks for a folder of notebooks that were handed in"
+    )
     made.add_argument("folder", type=Path, help="with the notebooks, in folders or not")
     made.add_argument("--chapters", **chapters, required=True)
     made.add_argument(
         "--roster", type=Path, help="CSV with a column id; others: name, login"
     )
     made.add_argument("--out", type=Path, help="a new folder")
-    made.add_argument("--due", type=datetime.fromisoformat, help="such as 2026-12-24T18:00")
+    made.add_argument(
+        "--due", type=datetime.fromisoformat, help="such as 2026-12-24T18:00"
+    )
     made.add_argument(
         "--seed", default=secrets.token_hex(8), help="of the hidden cases; drawn"
     )

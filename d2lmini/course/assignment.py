@@ -44,7 +44,9 @@ def tasks_of(chapters, root: Path) -> list[Task]:
             raise ValueError(f"chapter ({asked}) must be one of {', '.join(numbers)}")
         path = root / "book" / f"{EXERCISE_PAGES[slug].file}.ipynb"
         if not path.exists():
-            raise ValueError(f"root ({root}) must be the folder of the project, with book/")
+            raise ValueError(
+                f"root ({root}) must be the folder of the project, with book/"
+            )
         before, exercise = [], None
         for cell in read(path).cells:
             exercise = EXERCISE.fullmatch(cell.source) or exercise
@@ -116,7 +118,8 @@ def _defined(node) -> set[str]:
     ):
         targets = [part for target in node.targets for part in ast.walk(target)]
         if all(
-            isinstance(part, ast.Name | ast.Tuple | ast.expr_context) for part in targets
+            isinstance(part, ast.Name | ast.Tuple | ast.expr_context)
+            for part in targets
         ):
             return {part.id for part in targets if isinstance(part, ast.Name)}
     return set()

@@ -45,7 +45,11 @@ REFUSED = {  # name: (x86-64, arm64)
 CLONE, CLONE3 = (56, 220), 435
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column, AUDIT_ARCH
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # of the filter
-ALLOW, REFUSE, UNKNOWN = 0x7FFF0000, 0x00050001, 0x00050026  # the last two: EPERM, ENOSYS
+ALLOW, REFUSE, UNKNOWN = (
+    0x7FFF0000,
+    0x00050001,
+    0x00050026,
+)  # the last two: EPERM, ENOSYS
 A_THREAD = 0x10000  # CLONE_THREAD
 
 libc = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
@@ -65,7 +69,10 @@ def confine(readable, out_of_reach, writable) -> list[str]:
     libc.syscall.restype = ctypes.c_long
     libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     attempts = (
-        ("the files of this account", lambda: keep_to(readable, out_of_reach, writable)),
+        (
+            "the files of this account",
+            lambda: keep_to(readable, out_of_reach, writable),
+        ),
         ("the network and processes of this account", refuse_calls),
     )
     failed = []
@@ -130,7 +137,12 @@ def refuse_calls():
         numbers[column] for numbers in REFUSED.values() if numbers[column] is not None
     ]
     # A step is (what to do, how many steps to skip if so, and if not, with which number).
-    steps = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, arch), (RETURN, 0, 0, REFUSE), (LOAD, 0, 0, 0)]
+    steps = [
+        (LOAD, 0, 0, 4),
+        (EQUAL, 1, 0, arch),
+        (RETURN, 0, 0, REFUSE),
+        (LOAD, 0, 0, 0),
+    ]
     if column == 0:  # x86-64 has a second set of numbers
         steps += [(AT_LEAST, 0, 1, 0x40000000), (RETURN, 0, 0, REFUSE)]
     for number in refused:

@@ -100,7 +100,9 @@ def mark_all(submissions, tasks: list[Task], seed: str, say=print) -> list[Marke
 
 def failed(submission, tasks, error) -> Marked:
     """No marks, and a word to the lecturer."""
-    submission.problems.append(f"could not be graded, please look at it yourself: {error}")
+    submission.problems.append(
+        f"could not be graded, please look at it yourself: {error}"
+    )
     mark = Mark(message="It could not be graded; your instructor is told.")
     return Marked(submission, {task.name: mark for task in tasks})
 
@@ -141,15 +143,21 @@ def hidden(name: str, seed: str) -> Exercise:
 def mark_one(room, task, cell, earlier, seed, left) -> Mark:
     """Mark the answer to one exercise; earlier: the answer cells that stand before it."""
     if left <= 0:
-        text = f"The answers before it took all of the {A_SUBMISSION:g} seconds there are."
+        text = (
+            f"The answers before it took all of the {A_SUBMISSION:g} seconds there are."
+        )
         return Mark(WRONG, text, cell=cell)
     if len(cell) > LONGEST_CELL:
         return Mark(WRONG, f"The cell has more than {LONGEST_CELL} characters.")
     try:
         cell = without_magic(cell)
-        before = needed(cell, task.before + [e for e in earlier if len(e) <= LONGEST_CELL])
+        before = needed(
+            cell, task.before + [e for e in earlier if len(e) <= LONGEST_CELL]
+        )
     except (SyntaxError, ValueError) as error:
-        line = f"\nin       {error.text.strip()}" if getattr(error, "text", None) else ""
+        line = (
+            f"\nin       {error.text.strip()}" if getattr(error, "text", None) else ""
+        )
         return Mark(WRONG, f"The cell is no Python: {error}{line}", cell=cell)
     except (RecursionError, MemoryError):
         return Mark(WRONG, "The cell is too deeply nested to be read.", cell=cell)
@@ -160,7 +168,9 @@ def mark_one(room, task, cell, earlier, seed, left) -> Mark:
         if not isinstance(defined.get("name"), str):
             return Mark(WRONG, _why_not(task, defined), cell=cell)
         signature = told_signature(defined.get("parameters"))
-        answer = FarAnswer(room.child(), defined["name"], signature, min(AN_ANSWER, left))
+        answer = FarAnswer(
+            room.child(), defined["name"], signature, min(AN_ANSWER, left)
+        )
         verdict, message, share = grade_with_share(hidden(task.name, seed), answer)
     except Ended as error:
         return Mark(WRONG, str(error), cell=cell)
@@ -175,7 +185,9 @@ def _why_not(task, defined):
     if not isinstance(error, dict):
         return f"The cell hands in no function; {task.function} is asked for."
     kind, text, line = (str(error.get(name))[:300] for name in ("kind", "text", "line"))
-    told = f"The cell raised {kind}: {text}" + f". {ONLY_THE_CELL}" * (kind == "NameError")
+    told = f"The cell raised {kind}: {text}" + f". {ONLY_THE_CELL}" * (
+        kind == "NameError"
+    )
     return told + (f"\nin       {line}" if line else "")
 
 

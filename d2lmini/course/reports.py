@@ -47,7 +47,9 @@ def total(marked: Marked, tasks: list[Task]) -> float:
 
 def grades(all_marked: list[Marked], tasks: list[Task], due: datetime | None) -> str:
     """A row a student, a column an exercise; empty for who has handed in nothing."""
-    rows = [["id", "name", *(t.name for t in tasks), "total", "late days", "to look at"]]
+    rows = [
+        ["id", "name", *(t.name for t in tasks), "total", "late days", "to look at"]
+    ]
     for marked in all_marked:
         student, given = marked.submission.student, marked.submission.files
         points = [points_of(marked, task) if given else "" for task in tasks]
@@ -62,7 +64,9 @@ def canvas(all_marked: list[Marked], tasks: list[Task]) -> str:
     """The same as Canvas imports it: an assignment an exercise, and a row of points possible."""
     columns = "Student", "ID", "SIS User ID", "SIS Login ID", "Section"
     rows = [[*columns, *(f"{task.number} {task.title}" for task in tasks)]]
-    rows.append(["    Points Possible", "", "", "", "", *(task.points for task in tasks)])
+    rows.append(
+        ["    Points Possible", "", "", "", "", *(task.points for task in tasks)]
+    )
     for marked in all_marked:
         student, given = marked.submission.student, marked.submission.files
         platform = [student.row.get(name.lower(), "") for name in columns[2:]]
@@ -80,7 +84,9 @@ def feedback(marked: Marked, tasks: list[Task], due: datetime | None = None) -> 
         body.append(f", {days} day{'s' * (days != 1)} late")
     body.append("</p>")
     if submission.problems:
-        items = "".join(f"<li>{escape(problem)}</li>" for problem in submission.problems)
+        items = "".join(
+            f"<li>{escape(problem)}</li>" for problem in submission.problems
+        )
         body.append(f"<p>About what you handed in:</p><ul>{items}</ul>")
     for task in tasks:
         mark = marked.marks[task.name]
@@ -115,13 +121,20 @@ def gradescope(marked: Marked, tasks: list[Task]) -> str:
         for task in tasks
     ]
     output = "\n".join(marked.submission.problems)
-    return json.dumps({"output": output, "visibility": "visible", "tests": tests}, indent=1)
+    return json.dumps(
+        {"output": output, "visibility": "visible", "tests": tests}, indent=1
+    )
 
 
 def summary(all_marked, tasks: list[Task], problems: list[str], seed: str) -> str:
     """Which exercise was hard, which mistake was common, and what to look at oneself."""
     given = [marked for marked in all_marked if marked.submission.files]
-    lines = ["# Summary", "", f"{len(given)} of {len(all_marked)} students handed in.", ""]
+    lines = [
+        "# Summary",
+        "",
+        f"{len(given)} of {len(all_marked)} students handed in.",
+        "",
+    ]
     lines += ["## Exercises, the hardest first", ""]
     lines += [
         "| exercise | points | mean share | right | not attempted |",
@@ -150,7 +163,9 @@ def summary(all_marked, tasks: list[Task], problems: list[str], seed: str) -> st
         for (exercise, text), number in counted.most_common()
     ] or ["None."]
     told = [
-        f"{m.submission.student.id}: {p}" for m in all_marked for p in m.submission.problems
+        f"{m.submission.student.id}: {p}"
+        for m in all_marked
+        for p in m.submission.problems
     ]
     told = [f"- {_one_line(problem)}" for problem in problems + told]
     lines += ["", "## To look at", "", *(told or ["Nothing."])]

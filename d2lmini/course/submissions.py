@@ -63,9 +63,7 @@ def read_roster(path: Path) -> tuple[list[Student], list[str]]:
     Raises:
         ValueError: it is no text in UTF-8, or no CSV, or has no column "id".
     """
-    rule = (
-        'must be CSV in UTF-8 with a column "id"; "name", "login" and others may be there'
-    )
+    rule = 'must be CSV in UTF-8 with a column "id"; "name", "login" and others may be there'
     try:
         text = path.read_text(encoding="utf-8-sig")
         delimiter = max(",;\t", key=text.partition("\n")[0].count)
@@ -85,7 +83,9 @@ def read_roster(path: Path) -> tuple[list[Student], list[str]]:
             continue  # such as the line of the points that are possible
         aliases = [row[name] for name in LOGINS if row.get(name)]
         if found.casefold() in taken:
-            problems.append(f"roster: {found} stands there twice; the first line counts")
+            problems.append(
+                f"roster: {found} stands there twice; the first line counts"
+            )
             continue
         if shared := [alias for alias in aliases if alias.casefold() in taken]:
             problems.append(
@@ -110,14 +110,18 @@ def whose(path: Path, students: list[Student]) -> Student | None:
     return students[min(places)[2]] if places else None
 
 
-def collect(folder: Path, students: list[Student]) -> tuple[list[Submission], list[str]]:
+def collect(
+    folder: Path, students: list[Student]
+) -> tuple[list[Submission], list[str]]:
     """What is in a folder of submissions, by student; and files that belong to nobody.
 
     Raises:
         ValueError: there is no such folder.
     """
     if not folder.is_dir():
-        raise ValueError(f"folder ({folder}) must be one with what was handed in, unpacked")
+        raise ValueError(
+            f"folder ({folder}) must be one with what was handed in, unpacked"
+        )
     submissions = {student.id: Submission(student) for student in students}
     problems = []
     found = [path for path in folder.rglob("*") if path.suffix.lower() in READ]
@@ -206,7 +210,9 @@ def _cells(text):
             continue
         source = cell.get("source") or ""
         source = source if isinstance(source, str) else "".join(map(str, source))
-        ours, theirs = (_part(cell, "metadata", name) for name in ("d2lmini", "nbgrader"))
+        ours, theirs = (
+            _part(cell, "metadata", name) for name in ("d2lmini", "nbgrader")
+        )
         marked = ours.get("exercise") or theirs.get("grade_id")
         found.append((source.replace("\r\n", "\n"), str(marked)))
     return found

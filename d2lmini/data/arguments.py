@@ -105,13 +105,17 @@ def check_arrays(arrays, batch_size, collate) -> None:
         check_kind(f"arrays[{i}]", array, torch.Tensor, "a torch.Tensor")
     rows = [len(array) if array.dim() else None for array in arrays]
     if len(set(rows)) != 1 or not rows[0]:
-        raise ValueError(f"arrays must have equally many rows, at least one, got {rows}")
+        raise ValueError(
+            f"arrays must have equally many rows, at least one, got {rows}"
+        )
     check_count("batch_size", batch_size)
     if collate is not None:
         check_kind("collate", collate, Callable, "a function of a batch")
 
 
-def check_translation(net, src_vocab, tgt_vocab, num_steps, device, beam_size=None) -> None:
+def check_translation(
+    net, src_vocab, tgt_vocab, num_steps, device, beam_size=None
+) -> None:
     """What predict_seq2seq is told, beside the sentence."""
     check_modules(net=net)
     check_vocabs(src_vocab=src_vocab, tgt_vocab=tgt_vocab)

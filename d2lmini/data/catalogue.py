@@ -16,7 +16,9 @@ class File(NamedTuple):
     url: str  # of the file, or of the archive
     sha256: str  # of the file
     num_bytes: int  # of the file
-    archive_hash: str | None = None  # algorithm:hex digest; None = url is the file itself
+    archive_hash: str | None = (
+        None  # algorithm:hex digest; None = url is the file itself
+    )
 
 
 class DataSet(NamedTuple):
@@ -61,7 +63,9 @@ MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1
 def multi30k(name: str, *hashes_and_sizes: tuple[str, int]) -> tuple[File, File]:
     """One split of Multi30k: a file of German sentences, and a file of their English."""
     return tuple(
-        File(f"multi30k/{name}.{language}.gz", f"{MULTI30K}/{name}.{language}.gz", *known)
+        File(
+            f"multi30k/{name}.{language}.gz", f"{MULTI30K}/{name}.{language}.gz", *known
+        )
         for language, known in zip(("de", "en"), hashes_and_sizes, strict=True)
     )
 

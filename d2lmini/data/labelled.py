@@ -15,7 +15,9 @@ from d2lmini.data.text import Vocab, encode, normalise
 
 
 def read_labelled(
-    name: str | Path = "reviews-mini", split: str = "train", num_examples: int | None = None
+    name: str | Path = "reviews-mini",
+    split: str = "train",
+    num_examples: int | None = None,
 ) -> list[tuple[str, int]]:
     """The first texts of a corpus and their labels, in the order of its file.
 
@@ -33,7 +35,9 @@ def read_labelled(
     if num_examples is not None:
         check_count("num_examples", num_examples)
     texts = []
-    for path, number, text, label in islice(read_rows(name, split, LABELLED), num_examples):
+    for path, number, text, label in islice(
+        read_rows(name, split, LABELLED), num_examples
+    ):
         if not (label.isascii() and label.isdigit()):
             raise ValueError(
                 f"{path}, line {number}: label ({label!r}) must be a whole number, at least 0"

@@ -14,7 +14,9 @@ from d2lmini.data.text import Vocab, encode, normalise
 
 
 def read_pairs(
-    name: str | Path = "eng-fra-mini", split: str = "train", num_examples: int | None = None
+    name: str | Path = "eng-fra-mini",
+    split: str = "train",
+    num_examples: int | None = None,
 ) -> list[tuple[str, str]]:
     """The first sentence pairs of a corpus, in the order of its file.
 

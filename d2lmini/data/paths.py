@@ -67,7 +67,9 @@ def read_tracks(name: str | Path, split: str = "train") -> list[Track]:
                     )
                 places[frame] = x, y
         if not seen:
-            raise ValueError(f"{path} must hold at least one line of {' '.join(POSITIONS)}")
+            raise ValueError(
+                f"{path} must hold at least one line of {' '.join(POSITIONS)}"
+            )
         for pedestrian, places in sorted(seen.items()):
             frames = sorted(places)
             positions = torch.tensor([places[frame] for frame in frames])
@@ -115,7 +117,9 @@ def path_windows(tracks: list[Track], num_steps: int, spacing: int = 10) -> Wind
                 frames.append(track.frames[start])
                 rows.append(row)
     if not found:
-        longest = max((_longest_run(track.frames, spacing) for track in tracks), default=0)
+        longest = max(
+            (_longest_run(track.frames, spacing) for track in tracks), default=0
+        )
         raise ValueError(
             f"num_steps ({num_steps}) must be at most {longest}: of {len(tracks)} tracks, none "
             f"has more positions in a row whose frames are {spacing} apart"

@@ -24,7 +24,9 @@ def storage(file: File | None = None):
     """The data folder as pooch sees it, with what it has to know to fetch a file."""
     import pooch  # only here: importing the package must not load a web client
 
-    keeper = pooch.create(path=pooch.os_cache("d2lmini"), base_url="", env="D2LMINI_DATA")
+    keeper = pooch.create(
+        path=pooch.os_cache("d2lmini"), base_url="", env="D2LMINI_DATA"
+    )
     if file is not None:
         name = Path(file.url).name if file.archive_hash else file.path
         keeper.registry[name] = file.archive_hash or f"sha256:{file.sha256}"
@@ -95,7 +97,9 @@ def read_lines(path: Path):
     """
     is_gzipped = path.suffix == ".gz"
     try:
-        with (gzip.open if is_gzipped else open)(path, "rt", encoding="utf-8-sig") as lines:
+        with (gzip.open if is_gzipped else open)(
+            path, "rt", encoding="utf-8-sig"
+        ) as lines:
             yield from lines
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be UTF-8: {error}") from error
@@ -199,5 +203,7 @@ def mismatch(path: Path, file: File) -> str:
         return "is a folder, and a file is registered"
     sha256 = pooch.file_hash(str(path))
     return (
-        "" if sha256 == file.sha256 else f"has sha256 {sha256}, registered is {file.sha256}"
+        ""
+        if sha256 == file.sha256
+        else f"has sha256 {sha256}, registered is {file.sha256}"
     )

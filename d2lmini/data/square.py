@@ -18,7 +18,9 @@ FOUNTAIN = 3.0  # its radius, in metres; it stands in the middle
 KIOSK = (7.0, -7.0)  # where some people stop
 BEHAVIOURS = "straight", "round", "turn", "stop", "hurry"
 PARTS = 8  # a step is computed in so many
-CAMERA = 0.01  # standard deviation of what is observed around where people are, in metres
+CAMERA = (
+    0.01  # standard deviation of what is observed around where people are, in metres
+)
 
 
 def simulate_paths(

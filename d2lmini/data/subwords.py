@@ -39,7 +39,10 @@ def learn_merges(sentences: list[str], num_merges: int) -> list[tuple[str, str]]
     check_count("num_merges", num_merges, least=0)
     counts = Counter(" ".join(sentences).split())
     words = {word: spelt(word) for word in counts}
-    pairs, users = Counter(), defaultdict(set)  # how often a pair occurs, in which words
+    pairs, users = (
+        Counter(),
+        defaultdict(set),
+    )  # how often a pair occurs, in which words
 
     def count(word, sign):
         for pair in pairwise(words[word]):

@@ -45,7 +45,9 @@ class Vocab:
         check_count("min_freq", min_freq)
         counts = Counter(" ".join(sentences).split())
         frequent = [token for token, count in counts.most_common() if count >= min_freq]
-        self.idx_to_token = list(dict.fromkeys([*self.reserved, *frequent]))  # no doubles
+        self.idx_to_token = list(
+            dict.fromkeys([*self.reserved, *frequent])
+        )  # no doubles
         self.token_to_idx = {token: i for i, token in enumerate(self.idx_to_token)}
         words = self.idx_to_token[len(self.reserved) :]
         self.word_to_idx = {word: self.token_to_idx[word] for word in words}
@@ -98,4 +100,6 @@ def encode(
         lens.append(min(len(tokens) + 1, num_steps))  # with <eos>
     # NumPy reads long lists four times as fast as PyTorch does.
     ids = torch.from_numpy(np.array(ids, dtype=np.int64)).view(-1, num_steps)
-    return ids, torch.tensor(lens, dtype=torch.long)  # (sentences, num_steps), (sentences,)
+    return ids, torch.tensor(
+        lens, dtype=torch.long
+    )  # (sentences, num_steps), (sentences,)

@@ -154,7 +154,12 @@ KINDS = ("layer", "batch", "steps and features")
 def _drawn_norm_case(dice):
     batch, steps, num_hiddens = dice.sizes(3)
     X = dice.normal(batch, steps, num_hiddens)
-    return X, dice.normal(num_hiddens), dice.normal(num_hiddens), 10.0 ** -dice.number(1, 5)
+    return (
+        X,
+        dice.normal(num_hiddens),
+        dice.normal(num_hiddens),
+        10.0 ** -dice.number(1, 5),
+    )
 
 
 def _drawn_add_case(dice):
@@ -165,7 +170,9 @@ def _drawn_add_case(dice):
 
 def _stack_case(dice):
     batch, steps, num_hiddens, number = dice.sizes(4)
-    branches = tuple(Branch(dice.normal(num_hiddens, num_hiddens)) for _ in range(number))
+    branches = tuple(
+        Branch(dice.normal(num_hiddens, num_hiddens)) for _ in range(number)
+    )
     return dice.normal(batch, steps, num_hiddens), branches
 
 
@@ -196,7 +203,9 @@ def kind_of_block(block):
     X = 1e4 * _draw(1, 1, 8, seed=5)
     if torch.allclose(block(X), X, rtol=1e-2, atol=2):
         return "pre-norm"
-    return "post-norm" if torch.allclose(block(X), _norm(X), atol=1e-2) else "no shortcut"
+    return (
+        "post-norm" if torch.allclose(block(X), _norm(X), atol=1e-2) else "no shortcut"
+    )
 
 
 def _block(kind, seed=0):

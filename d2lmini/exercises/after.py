@@ -14,7 +14,9 @@ def cache_by_hand():
 def to_draw_from(logits, temperature, k):
     """Softmax of logits / temperature over the k largest, 0 elsewhere; (tokens,)."""
     kept = logits >= logits.topk(k).values[-1]
-    return torch.softmax((logits / temperature).masked_fill(~kept, float("-inf")), dim=-1)
+    return torch.softmax(
+        (logits / temperature).masked_fill(~kept, float("-inf")), dim=-1
+    )
 
 
 def _not_rescaled(logits, temperature, k):
@@ -24,7 +26,9 @@ def _not_rescaled(logits, temperature, k):
 
 def _least_likely(logits, temperature, k):
     kept = logits <= logits.topk(k, largest=False).values[-1]
-    return torch.softmax((logits / temperature).masked_fill(~kept, float("-inf")), dim=-1)
+    return torch.softmax(
+        (logits / temperature).masked_fill(~kept, float("-inf")), dim=-1
+    )
 
 
 def _zero_logits(logits, temperature, k):
@@ -40,7 +44,9 @@ def _mixed_scales(logits, temperature, k):
 
 def _without_the_kth(logits, temperature, k):
     kept = logits > logits.topk(k).values[-1]
-    return torch.softmax((logits / temperature).masked_fill(~kept, float("-inf")), dim=-1)
+    return torch.softmax(
+        (logits / temperature).masked_fill(~kept, float("-inf")), dim=-1
+    )
 
 
 def _draw_case(dice):
@@ -111,7 +117,9 @@ def _pieces_case(dice):
 
 def _pieces(batch, height, width, size):
     number = height * width // size**2
-    pieces = torch.arange(float(batch * height * width)).view(batch, number, size * size)
+    pieces = torch.arange(float(batch * height * width)).view(
+        batch, number, size * size
+    )
     return pieces, height, width, size
 
 
@@ -137,7 +145,9 @@ def _heads(batch, heads, kv_heads, steps, size):
 def _heads_case(dice):
     batch, kv_heads, steps, size = dice.sizes(4, low=3)
     heads = kv_heads * dice.number(2, 3)
-    return dice.normal(batch, heads, steps, size), dice.normal(batch, kv_heads, steps, size)
+    return dice.normal(batch, heads, steps, size), dice.normal(
+        batch, kv_heads, steps, size
+    )
 
 
 NUM_TOKENS, NUM_STEPS = 5, 12

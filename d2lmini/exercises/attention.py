@@ -37,7 +37,9 @@ def _random(*shape, seed=0):
 def _inputs(batch, heads, num_queries, num_keys, head_size):
     """Queries, keys and values."""
     steps = num_queries, num_keys, num_keys
-    return tuple(_random(batch, heads, n, head_size, seed=i) for i, n in enumerate(steps))
+    return tuple(
+        _random(batch, heads, n, head_size, seed=i) for i, n in enumerate(steps)
+    )
 
 
 _BOTH = torch.tensor([[True, True]])
@@ -61,7 +63,9 @@ def smallest_weight_one_back(matrices, num_steps):
     """The smallest weight given to the position before, up to 0.9, and where each looks:"""
     Q, K = matrices  # the input is the identity: X W = W
     scores = Q @ K.T / math.sqrt(num_steps)
-    weights = torch.softmax(scores.masked_fill(~causal_mask(num_steps), -math.inf), dim=-1)
+    weights = torch.softmax(
+        scores.masked_fill(~causal_mask(num_steps), -math.inf), dim=-1
+    )
     places = weights[1:].argmax(dim=-1).tolist()
     return [min(weights.diagonal(-1).min().item(), 0.9), places]
 
@@ -187,7 +191,9 @@ EXERCISES = [
             "features of the heads in turns instead of head after head": (
                 lambda H: H.permute(0, 2, 3, 1).flatten(2)
             ),
-            "a mean over the heads (they should stand side by side)": lambda H: H.mean(1),
+            "a mean over the heads (they should stand side by side)": lambda H: H.mean(
+                1
+            ),
             "a transpose without putting the heads side by side": lambda H: H.transpose(
                 1, 2
             ),
@@ -316,7 +322,10 @@ EXERCISES = [
         one_back,
         [(2,), (3,), (6,), (30,)],
         {
-            "a head that looks at itself": lambda n: (10 * n * torch.eye(n), torch.eye(n)),
+            "a head that looks at itself": lambda n: (
+                10 * n * torch.eye(n),
+                torch.eye(n),
+            ),
             "the right pairs, with scores too small to decide": lambda n: (
                 torch.eye(n),
                 torch.eye(n).roll(1, dims=1),

@@ -290,11 +290,15 @@ EXERCISES = [
             "the key itself as the query: scores between -1 and 1 decide nothing": (
                 lambda keys, wanted: keys[wanted]
             ),
-            "a query in the opposite direction": lambda keys, wanted: -100 * keys[wanted],
+            "a query in the opposite direction": lambda keys, wanted: (
+                -100 * keys[wanted]
+            ),
             "a query for the first key, whichever is wanted": lambda keys, wanted: (
                 1000 * keys[0]
             ),
-            "the mean of the keys, which favours none": lambda keys, wanted: keys.mean(0),
+            "the mean of the keys, which favours none": lambda keys, wanted: keys.mean(
+                0
+            ),
             "a query that also points away from the others: it turns from the key": (
                 lambda keys, wanted: 1000 * (2 * keys[wanted] - keys.sum(0))
             ),

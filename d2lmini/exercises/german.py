@@ -138,7 +138,9 @@ def _as_sets(net):
 
 def _left_out(net):
     """The particle is left out, not exchanged."""
-    sentences = [[[*WORDS, p][i] for i in order] for order in ORDERS for p in ("an", "aus")]
+    sentences = [
+        [[*WORDS, p][i] for i in order] for order in ORDERS for p in ("an", "aus")
+    ]
     without = [[w for w in words if w not in ("an", "aus")] for words in sentences]
     differs = any(net(a) != net(b) for a, b in zip(sentences, without, strict=True))
     return [differs, what_it_hears(net)[1]]

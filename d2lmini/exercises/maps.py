@@ -163,7 +163,9 @@ EXERCISES = [
             "the largest weight of a query on padding: sum them": lambda w, n: (
                 w[:, :, :n, n:].max(-1)[0].mean().item()
             ),
-            "the weight of the last key only": lambda w, n: w[:, :, :n, -1].mean().item(),
+            "the weight of the last key only": lambda w, n: (
+                w[:, :, :n, -1].mean().item()
+            ),
             "the weight of the real keys": lambda w, n: (
                 w[:, :, :n, :n].sum(-1).mean().item()
             ),
@@ -226,7 +228,9 @@ EXERCISES = [
             "a mean over the cells, without the half": lambda A, B: (
                 (A - B).abs().mean().item()
             ),
-            "squared differences": lambda A, B: (A - B).square().sum(-1).mean().item() / 2,
+            "squared differences": lambda A, B: (
+                (A - B).square().sum(-1).mean().item() / 2
+            ),
             "a total over the rows": lambda A, B: (A - B).abs().sum().item() / 2,
             "differences that cancel": lambda A, B: (A - B).sum(-1).mean().item() / 2,
         },
@@ -248,7 +252,9 @@ EXERCISES = [
         {
             "a measure without a mistake: the largest weight of each query": sharpness,
             "padding that counts, too": lambda w, n: w.amax(dim=-2).mean(dim=-1),
-            "padded queries that count": lambda w, n: w[..., :n].amax(dim=-2).mean(dim=-1),
+            "padded queries that count": lambda w, n: (
+                w[..., :n].amax(dim=-2).mean(dim=-1)
+            ),
             "the largest weight of all instead of a mean": lambda w, n: w[
                 :, :, :n, :n
             ].amax(dim=(-2, -1)),
@@ -275,7 +281,9 @@ EXERCISES = [
         {
             "heads removed one at a time: one may stand in for the other": _one_by_one,
             "the single head whose removal costs the most": _most_expensive,
-            "all heads at once, which says nothing of each": lambda loss, n: list(range(n)),
+            "all heads at once, which says nothing of each": lambda loss, n: list(
+                range(n)
+            ),
             "a search that goes on to sets of three": lambda loss, num_heads: next(
                 (
                     list(heads)

@@ -130,7 +130,11 @@ EXERCISES = [
     Exercise(
         "masks-1",
         count_allowed,
-        [(torch.tensor([1]), 2), (torch.tensor([3, 1]), 4), (torch.tensor([0, 5, 2]), 5)],
+        [
+            (torch.tensor([1]), 2),
+            (torch.tensor([3, 1]), 4),
+            (torch.tensor([0, 5, 2]), 5),
+        ],
         {
             "a count of the pairs that are hidden": lambda lens, n: (
                 len(lens) * n * n - count_allowed(lens, n)
@@ -138,7 +142,9 @@ EXERCISES = [
             "a causal mask without the padding mask": lambda lens, n: (
                 len(lens) * n * (n + 1) // 2
             ),
-            "a padding mask without the causal mask": lambda lens, n: int(lens.sum()) * n,
+            "a padding mask without the causal mask": lambda lens, n: (
+                int(lens.sum()) * n
+            ),
             "a count of the real queries only, or of keys from the query on": lambda lens, n: (
                 int((lens * (lens + 1)).sum()) // 2
             ),
@@ -196,8 +202,8 @@ EXERCISES = [
             (_scores(2, 1, 3, 3) * 50, padding_mask(torch.tensor([3, 1]), 3)),
         ],
         {
-            "a mask with its meaning swapped; see chapter 2": lambda s, m: masked_softmax(
-                s, ~m
+            "a mask with its meaning swapped; see chapter 2": lambda s, m: (
+                masked_softmax(s, ~m)
             ),
             "softmax over the wrong axis; see chapter 4": bugs.softmax_over_queries,
             "uniform weights where all is hidden, as a large negative number gives; "
@@ -227,7 +233,9 @@ EXERCISES = [
                 answer, _scores(3, 3), causal_mask(3)
             ),
             lambda answer: properties.rows_sum_to_one(
-                answer, _scores(2, 2) - 1000, torch.tensor([[True, False], [False, False]])
+                answer,
+                _scores(2, 2) - 1000,
+                torch.tensor([[True, False], [False, False]]),
             ),
         ),
         draw=_scores_case,
@@ -249,7 +257,9 @@ EXERCISES = [
             "an offset that is one too large: a query sees one word of the future": (
                 lambda q, k: torch.ones(q, k, dtype=torch.bool).tril(k - q + 1)
             ),
-            "a mask that hides nothing": lambda q, k: torch.ones(q, k, dtype=torch.bool),
+            "a mask that hides nothing": lambda q, k: torch.ones(
+                q, k, dtype=torch.bool
+            ),
         },
         (
             "Query 0 is not position 0. Which position is it?",
@@ -271,22 +281,28 @@ EXERCISES = [
             (torch.tensor([6, 2]), 6, 3),
         ],
         {
-            "a window that is one too wide": lambda lens, n, w: window_mask(lens, n, w + 1),
+            "a window that is one too wide": lambda lens, n, w: window_mask(
+                lens, n, w + 1
+            ),
             "a window that is one too narrow; the word itself counts": lambda lens, n, w: (
-                window_mask(lens, n, w) & ~torch.ones(n, n, dtype=torch.bool).tril(1 - w)
+                window_mask(lens, n, w)
+                & ~torch.ones(n, n, dtype=torch.bool).tril(1 - w)
             ),
             "padded queries that are hidden, too; they are queries like others": (
                 lambda lens, n, w: window_mask(lens, n, w) & padding_mask(lens, n).mT
             ),
             "a window over the future instead of the past": (
                 lambda lens, n, w: (
-                    window_mask(torch.full_like(lens, n), n, w).mT & padding_mask(lens, n)
+                    window_mask(torch.full_like(lens, n), n, w).mT
+                    & padding_mask(lens, n)
                 )
             ),
             "a window that forgets the padding": lambda lens, n, w: window_mask(
                 torch.full_like(lens, n), n, w
             ),
-            "a causal mask without a window": lambda lens, n, w: window_mask(lens, n, n),
+            "a causal mask without a window": lambda lens, n, w: window_mask(
+                lens, n, n
+            ),
         },
         (
             "First without padding: how far back does a key lie from a query?",

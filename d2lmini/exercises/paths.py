@@ -21,7 +21,9 @@ def turn(past):
 
 def _turned_by(past, way, sign=1):
     """Shifted to the last position, then turned so that way, (batch, 2), points along x."""
-    cos, sin = (way / way.norm(dim=-1, keepdim=True)).split(1, dim=-1)  # (batch, 1) each
+    cos, sin = (way / way.norm(dim=-1, keepdim=True)).split(
+        1, dim=-1
+    )  # (batch, 1) each
     x, y = (past - past[:, -1:]).unbind(dim=-1)  # (batch, steps) each
     return torch.stack([cos * x + sign * sin * y, cos * y - sign * sin * x], dim=-1)
 
@@ -73,21 +75,27 @@ def _at_most(frames, num_steps, spacing):
     """Frames that are no further apart than spacing."""
     starts = range(len(frames) - num_steps + 1)
     steps = [b - a for a, b in itertools.pairwise(frames)]
-    return [i for i in starts if all(s <= spacing for s in steps[i : i + num_steps - 1])]
+    return [
+        i for i in starts if all(s <= spacing for s in steps[i : i + num_steps - 1])
+    ]
 
 
 def _at_least(frames, num_steps, spacing):
     """Frames that are no nearer than spacing."""
     starts = range(len(frames) - num_steps + 1)
     steps = [b - a for a, b in itertools.pairwise(frames)]
-    return [i for i in starts if all(s >= spacing for s in steps[i : i + num_steps - 1])]
+    return [
+        i for i in starts if all(s >= spacing for s in steps[i : i + num_steps - 1])
+    ]
 
 
 def _frames_case(dice):
     spacing, frames = dice.number(2, 12), [dice.number(0, 9)]
     for _ in range(dice.number(5, 12)):
         is_even = dice.number(0, 3)
-        frames.append(frames[-1] + (spacing if is_even else dice.number(1, 2 * spacing)))
+        frames.append(
+            frames[-1] + (spacing if is_even else dice.number(1, 2 * spacing))
+        )
     return frames, dice.number(2, 4), spacing
 
 
@@ -116,7 +124,9 @@ def _pairs_case(dice):
     return dice.normal(batch, steps, 2), dice.normal(batch, steps, 2)
 
 
-PAST = torch.tensor([[-10.0 + i, 0.25 * i] for i in range(8)])  # ends 3.5 m from the origin
+PAST = torch.tensor(
+    [[-10.0 + i, 0.25 * i] for i in range(8)]
+)  # ends 3.5 m from the origin
 FAR, CLOSE = (40.0, 0.0), (0.5, -1.0)  # shifts that lead away, and that do not
 
 

@@ -185,7 +185,9 @@ EXERCISES = [
             "positions added on the batch axis; see chapter 3": lambda X, start: (
                 bugs.PositionsOnBatch(X.shape[-1])(X)
             ),
-            "an encoding that forgets start; see chapter 7": lambda X, start: encode(X, 0),
+            "an encoding that forgets start; see chapter 7": lambda X, start: encode(
+                X, 0
+            ),
             "all sines first, then all cosines": halves,
             "cosines with exponents of their own; see chapter 3": lambda X, start: (
                 encode_by(
@@ -197,7 +199,9 @@ EXERCISES = [
             ),
             "an exponent that counts pairs: j / d instead of 2j / d": lambda X, start: (
                 encode_by(
-                    X, start, angles(X, start, torch.arange(X.shape[-1]) // 2 / X.shape[-1])
+                    X,
+                    start,
+                    angles(X, start, torch.arange(X.shape[-1]) // 2 / X.shape[-1]),
                 )
             ),
             "positions that replace the words": lambda X, start: encode(X, start) - X,
@@ -218,7 +222,8 @@ EXERCISES = [
     Exercise(
         "positions-3",
         read_position,
-        [(sinusoidal_table(7, 8)[6],)] + [(_trembling(i, 64),) for i in (2, 40, 333, 901)],
+        [(sinusoidal_table(7, 8)[6],)]
+        + [(_trembling(i, 64),) for i in (2, 40, 333, 901)],
         {
             "a reading of the fastest hand alone": lambda p: hand(p, 0),
             "a reading of the slowest hand alone": lambda p: hand(p, len(p) // 2 - 1),
@@ -311,12 +316,14 @@ EXERCISES = [
             "a turn by the place in the batch; see chapter 3": lambda X: turned(
                 X, positions=torch.arange(len(X))[:, None, None]
             ),
-            "hands that all turn at the same speed": lambda X: turned(X, frequencies=1.0),
+            "hands that all turn at the same speed": lambda X: turned(
+                X, frequencies=1.0
+            ),
             "an exponent that counts pairs: j / d instead of 2j / d": lambda X: turned(
                 X, 10000 ** -(torch.arange(X.shape[-1] // 2) / X.shape[-1])
             ),
-            "pairs half the width apart, j and j + d / 2, not neighbours": lambda X: apart(
-                turned(side_by_side(X))
+            "pairs half the width apart, j and j + d / 2, not neighbours": lambda X: (
+                apart(turned(side_by_side(X)))
             ),
             "the right pairs put back as all x, then all y": lambda X: apart(turned(X)),
         },
@@ -397,7 +404,10 @@ EXERCISES = [
             ),
             "turns in the other direction, of both": lambda q, k: (
                 turned(
-                    q, positions=-torch.arange(k.shape[1] - q.shape[1], k.shape[1])[:, None]
+                    q,
+                    positions=-torch.arange(k.shape[1] - q.shape[1], k.shape[1])[
+                        :, None
+                    ],
                 )
                 @ turned(k, positions=-torch.arange(k.shape[1])[:, None]).mT
                 / math.sqrt(k.shape[-1])

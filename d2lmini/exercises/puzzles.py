@@ -157,7 +157,9 @@ EXERCISES = [
         [(2,), (3,), (5,)],
         {
             "a mask that shows each position only itself": lambda n: ~never_myself(n),
-            "a mask that hides the future, too": lambda n: torch.ones(n, n).tril(-1) > 0,
+            "a mask that hides the future, too": lambda n: (
+                torch.ones(n, n).tril(-1) > 0
+            ),
             "a mask that hides the past, too": lambda n: torch.ones(n, n).triu(1) > 0,
         },
         (
@@ -177,7 +179,9 @@ EXERCISES = [
             "a limit on one side only: i - j is negative for all of the future": lambda n, r: (
                 torch.ones(n, n).triu(-r) > 0
             ),
-            "the far positions in place of the near ones": lambda n, r: ~neighbours(n, r),
+            "the far positions in place of the near ones": lambda n, r: (
+                ~neighbours(n, r)
+            ),
         },
         (
             "How far is key j from query i? It may lie on either side.",
@@ -209,8 +213,8 @@ EXERCISES = [
         prefix,
         [(2, 2), (3, 2), (5, 0), (5, 3)],
         {
-            "a causal mask: what is given sees its own past only": lambda n, length: prefix(
-                n, 0
+            "a causal mask: what is given sees its own past only": lambda n, length: (
+                prefix(n, 0)
             ),
             "both conditions at once, & in place of |": lambda n, length: (
                 prefix(n, 0) & (grid(n, n)[1] < length)
@@ -260,7 +264,9 @@ EXERCISES = [
             "strides into the future, too": lambda n, step: (
                 (grid(n, n)[0] - grid(n, n)[1]) % step == 0
             ),
-            "what the stride should skip": lambda n, step: prefix(n, 0) & ~strides(n, step),
+            "what the stride should skip": lambda n, step: (
+                prefix(n, 0) & ~strides(n, step)
+            ),
             "the past, all of it": lambda n, step: prefix(n, 0),
         },
         (
@@ -284,9 +290,9 @@ EXERCISES = [
             "padding that is hidden on the axis of queries": lambda lens, n: (
                 padded_left(lens, n).mT
             ),
-            "a mask without the axes for heads and queries": lambda lens, n: padded_left(
-                lens, n
-            )[:, 0, 0],
+            "a mask without the axes for heads and queries": lambda lens, n: (
+                padded_left(lens, n)[:, 0, 0]
+            ),
         },
         (
             "How many positions of a sentence are padding? They come first.",
@@ -301,7 +307,9 @@ EXERCISES = [
         [(1, 2, 1), (1, 3, 2), (2, 4, 2), (3, 4, 2), (5, 3, 1)],
         {
             "a causal mask: ahead does not count": lambda q, k, ahead: wait(q, k, 1),
-            "one word of the source too many": lambda q, k, ahead: wait(q, k, ahead + 1),
+            "one word of the source too many": lambda q, k, ahead: wait(
+                q, k, ahead + 1
+            ),
             "one word of the source too few": lambda q, k, ahead: wait(q, k, ahead - 1),
             "queries and keys exchanged": lambda q, k, ahead: (
                 grid(q, k)[0] < grid(q, k)[1] + ahead
@@ -330,7 +338,9 @@ EXERCISES = [
             "a past that reaches into other documents": lambda ids: (
                 _same(ids) | True
             ).tril(),
-            "only what does not belong to the document": lambda ids: (~_same(ids)).tril(),
+            "only what does not belong to the document": lambda ids: (
+                ~_same(ids)
+            ).tril(),
             "a mask without the axis for heads": lambda ids: documents(ids)[:, 0],
         },
         (
@@ -359,9 +369,9 @@ EXERCISES = [
             "heads on the axis of the batch": lambda widths, n: windows(widths, n)[0][
                 :, None
             ],
-            "a mask without the axis for the batch": lambda widths, n: windows(widths, n)[
-                0
-            ],
+            "a mask without the axis for the batch": lambda widths, n: windows(
+                widths, n
+            )[0],
         },
         (
             "With one width for all it would be (j <= i) & (i - j < width).",
@@ -405,7 +415,9 @@ EXERCISES = [
                 _steps(parents).matrix_power(2) > 0
             ),
             "descendants in place of ancestors": lambda parents: tree(parents).mT,
-            "a causal mask, whatever the branches": lambda parents: prefix(len(parents), 0),
+            "a causal mask, whatever the branches": lambda parents: prefix(
+                len(parents), 0
+            ),
         },
         (
             "One step leads to itself or to its parent: (i == j) | (parents[:, None] == j).",

@@ -228,9 +228,11 @@ EXERCISES = [
             "bos in place of the first token, which must be read, too": lambda tgt, bos: (
                 F.pad(tgt[:, 1:], (1, 0), value=bos)
             ),
-            "a roll: the last token comes to the front": lambda tgt, bos: tgt.roll(1, 1),
-            "bos in front of the whole target: one step too many": lambda tgt, bos: F.pad(
-                tgt, (1, 0), value=bos
+            "a roll: the last token comes to the front": lambda tgt, bos: tgt.roll(
+                1, 1
+            ),
+            "bos in front of the whole target: one step too many": lambda tgt, bos: (
+                F.pad(tgt, (1, 0), value=bos)
             ),
         },
         (
@@ -286,7 +288,9 @@ EXERCISES = [
             ),
             "a mask turned round: the mean over the padding": _of_padding,
             "t <= valid_lens: one token too many": lambda logits, labels, lens: (
-                masked_cross_entropy(logits, labels, (lens + 1).clamp(max=labels.shape[1]))
+                masked_cross_entropy(
+                    logits, labels, (lens + 1).clamp(max=labels.shape[1])
+                )
             ),
         },
         (
@@ -356,7 +360,9 @@ EXERCISES = [
             "counts added up over the references; it is the largest that counts": lambda *x: (
                 _bleu(
                     *x,
-                    counts=lambda r, n: sum((ngrams(x.split(), n) for x in r), Counter()),
+                    counts=lambda r, n: sum(
+                        (ngrams(x.split(), n) for x in r), Counter()
+                    ),
                 )
             ),
             "n-grams that stand in all the references; one is enough": lambda *x: _bleu(
@@ -367,9 +373,11 @@ EXERCISES = [
             ),
             "the first reference alone": lambda p, r, k: _bleu(p, r[:1], k),
             "the last reference alone": lambda p, r, k: _bleu(p, r[-1:], k),
-            "the best of the scores with one reference each": lambda *x: max(_of_each(*x)),
-            "the length of the first reference, where the nearest counts": lambda *x: _bleu(
-                *x, length=lambda p, r: len(r[0].split())
+            "the best of the scores with one reference each": lambda *x: max(
+                _of_each(*x)
+            ),
+            "the length of the first reference, where the nearest counts": lambda *x: (
+                _bleu(*x, length=lambda p, r: len(r[0].split()))
             ),
             "the length of the shortest reference, where the nearest counts": lambda *x: (
                 _bleu(*x, length=lambda p, r: min(len(x.split()) for x in r))
@@ -406,7 +414,10 @@ EXERCISES = [
         lambda: ["rises", "rises"],  # chapter 8 asserts it on the recorded runs
         [()],
         {
-            "the fear that more layers only memorise better": lambda: ["rises", "falls"],
+            "the fear that more layers only memorise better": lambda: [
+                "rises",
+                "falls",
+            ],
             "depth without effect on the translations; see the table in the solution": lambda: [
                 "rises",
                 "stays",
@@ -441,7 +452,8 @@ EXERCISES = [
             ),
             "a sum over the tokens without the last, divided by all of them": (
                 lambda logits, labels, lens: (
-                    without_the_end(logits, labels, lens) * ((lens - 1).sum() / lens.sum())
+                    without_the_end(logits, labels, lens)
+                    * ((lens - 1).sum() / lens.sum())
                 )
             ),
         },
@@ -468,19 +480,23 @@ EXERCISES = [
         {
             "a comparison of the best seed of each": _best_of_each,
             "a comparison of the means alone": _by_the_means,
-            'a judge with "better" and "worse" swapped': lambda ours, theirs: verdict_on(
-                theirs, ours
+            'a judge with "better" and "worse" swapped': lambda ours, theirs: (
+                verdict_on(theirs, ours)
             ),
             "a judge with standard deviations that divide by n, not by n - 1": _with_n,
             "a rule with only one of the two deviations; both count": lambda ours, theirs: (
                 verdict_on(ours, [statistics.mean(theirs)] * 2)
             ),
             "a judge that adds the squared deviations": lambda ours, theirs: _judge(
-                ours, theirs, math.hypot(statistics.stdev(ours), statistics.stdev(theirs))
+                ours,
+                theirs,
+                math.hypot(statistics.stdev(ours), statistics.stdev(theirs)),
             ),
             "a judge that takes the mean of the two deviations": lambda ours, theirs: (
                 _judge(
-                    ours, theirs, (statistics.stdev(ours) + statistics.stdev(theirs)) / 2
+                    ours,
+                    theirs,
+                    (statistics.stdev(ours) + statistics.stdev(theirs)) / 2,
                 )
             ),
             "a comparison of the medians": lambda ours, theirs: (

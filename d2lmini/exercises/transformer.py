@@ -35,7 +35,9 @@ def _caches(num_steps):
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(0)
         decoder = TransformerDecoder(9, 20, 16, 4, 3, 0.0)
-        return decoder(torch.ones(6, num_steps, dtype=torch.long), torch.ones(6, 7, 20))[1]
+        return decoder(
+            torch.ones(6, num_steps, dtype=torch.long), torch.ones(6, 7, 20)
+        )[1]
 
 
 def _blocks():
@@ -46,7 +48,9 @@ def _blocks():
         for steps, width, lens, dropped in cases:
             block = EncoderBlockInParts(width, 2 * width, 2, 0.0)
             for addnorm in (block.addnorm1, block.addnorm2):
-                torch.nn.init.normal_(addnorm.norm.weight)  # else the norms are the same
+                torch.nn.init.normal_(
+                    addnorm.norm.weight
+                )  # else the norms are the same
                 addnorm.dropout.p = dropped
             X = torch.randn(len(lens), steps, width)
             yield block, X, padding_mask(torch.tensor(lens), steps)
@@ -138,7 +142,9 @@ def _block_case(dice):
     width = size * num_heads
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(dice.random.getrandbits(32))
-        block = EncoderBlockInParts(width, 2 * width, num_heads, float(dice.number(0, 1)))
+        block = EncoderBlockInParts(
+            width, 2 * width, num_heads, float(dice.number(0, 1))
+        )
     for addnorm in (block.addnorm1, block.addnorm2):
         addnorm.norm.weight.data = dice.normal(width)
     mask = padding_mask(dice.lengths(batch, steps), steps)
@@ -181,7 +187,9 @@ def _gpt_case(num_layers, vocab_size, batch, steps, width, seed=0):
     """The parts of a net, and tokens for it."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        blocks = tuple(EncoderBlock(width, 2 * width, 2, 0.0) for _ in range(num_layers))
+        blocks = tuple(
+            EncoderBlock(width, 2 * width, 2, 0.0) for _ in range(num_layers)
+        )
         for block in blocks:  # with weights of 1, a norm of a norm would change nothing
             torch.nn.init.normal_(block.addnorm2.norm.weight)
         embedding = TokenEmbedding(vocab_size, width, 0.0)
@@ -452,14 +460,16 @@ EXERCISES = [
             "a network that sees the future: every block needs the mask": _no_future_hidden,
             "a causal mask in the first block only": _first_block_only,
             "a mask that hides each token from itself": _strictly_before,
-            "one block where several are given": lambda embedding, blocks, *rest: small_gpt(
-                embedding, blocks[:1], *rest
+            "one block where several are given": lambda embedding, blocks, *rest: (
+                small_gpt(embedding, blocks[:1], *rest)
             ),
             "blocks in reverse order": lambda embedding, blocks, *rest: small_gpt(
                 embedding, blocks[::-1], *rest
             ),
             "a mask upside down: each position sees what follows": _upside_down,
-            "probabilities instead of logits": lambda *parts: small_gpt(*parts).softmax(-1),
+            "probabilities instead of logits": lambda *parts: small_gpt(*parts).softmax(
+                -1
+            ),
             "an embedding without positions": lambda embedding, *rest: small_gpt(
                 _without_positions(embedding), *rest
             ),

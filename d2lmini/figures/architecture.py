@@ -41,7 +41,10 @@ def show_transformer():
         ([(right, 4.7), (right, 5.45)], "(batch, steps, d)"),
         ([(right, 5.8), (right, 6.25)], "(batch, steps, vocab)"),
     ]
-    for x, side, bottoms in ((left, 0.4, (1.85, 2.83)), (right, 6.7, (1.85, 2.83, 3.83))):
+    for x, side, bottoms in (
+        (left, 0.4, (1.85, 2.83)),
+        (right, 6.7, (1.85, 2.83, 3.83)),
+    ):
         edge = 0.5 if side < x else 6.6
         for y in bottoms:  # shortcuts, from below a part to the add & norm above it
             arrows.append(([(x, y), (side, y), (side, y + 0.7), (edge, y + 0.7)], ""))

@@ -63,7 +63,9 @@ def explore_attention(query=(1.0, 1.0), similarity="dot", scaled=True, d_k=2) ->
     for (x, y), word, weight in zip(keys, words, weights[0].tolist(), strict=True):
         axis.scatter(x, y, s=900 * weight + 5, alpha=0.5, color="#0072B2")
         axis.annotate(f"{word} {weight:.2f}", (x, y), fontsize=8)
-    axis.annotate("", query, (0, 0), arrowprops={"arrowstyle": "-|>", "color": "#D55E00"})
+    axis.annotate(
+        "", query, (0, 0), arrowprops={"arrowstyle": "-|>", "color": "#D55E00"}
+    )
     alt = (
         f"Five keys in the plane and a query at {query}; the area of each key is its weight, "
         "larger the more it points in the direction of the query."

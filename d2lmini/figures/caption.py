@@ -14,7 +14,14 @@ POSITIONS = {f"{side}.embedding.positions.P" for side in ("encoder", "decoder")}
 
 
 def explore_caption(
-    state_dict, src_tokens, tgt_tokens, num_heads, num_steps, examples, translation, cross
+    state_dict,
+    src_tokens,
+    tgt_tokens,
+    num_heads,
+    num_steps,
+    examples,
+    translation,
+    cross,
 ) -> Figure:
     """A trained encoder-decoder that runs in the browser: which word looks at which.
 
@@ -28,7 +35,9 @@ def explore_caption(
         cross: its cross-attention, (layers, heads, queries, keys).
     Source: chapter 12.
     """
-    numbers = {name: tensor.detach().float().cpu() for name, tensor in state_dict.items()}
+    numbers = {
+        name: tensor.detach().float().cpu() for name, tensor in state_dict.items()
+    }
     for name in numbers.keys() & POSITIONS:
         numbers[name] = numbers[name][:num_steps]  # no other row is used
     num_layers = len(cross)
@@ -89,7 +98,9 @@ def _lines(weights, read, written):
         for to, row in enumerate(matrix):
             for start, weight in enumerate(row[: len(read)]):
                 if weight > 0.3:
-                    y0, y1 = (y + 0.12 * (head - 1.5) for y in (start, to))  # side by side
+                    y0, y1 = (
+                        y + 0.12 * (head - 1.5) for y in (start, to)
+                    )  # side by side
                     points = [(0, y0), (0.4, y0), (0.6, y1), (1, y1)]
                     path = matplotlib.path.Path(points, [1, 4, 4, 4])  # a cubic curve
                     colour = COLOURS[head % len(COLOURS)]

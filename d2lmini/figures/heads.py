@@ -34,7 +34,12 @@ def explore_heads(num_heads=2, order="project", feature=0, amount=2.0) -> Figure
         feature, amount: which feature of the first word is changed, and by how much.
     Source: chapter 4.
     """
-    state = {"num_heads": num_heads, "order": order, "feature": feature, "amount": amount}
+    state = {
+        "num_heads": num_heads,
+        "order": order,
+        "feature": feature,
+        "amount": amount,
+    }
     generator = torch.Generator().manual_seed(0)
     X = torch.randn(3, 8, generator=generator)
     W_q, W_k, W_v = torch.randn(3, 8, 8, generator=generator) * 0.5

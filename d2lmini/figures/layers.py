@@ -77,7 +77,9 @@ def explore_layers(layer="layer", position=2, amounts=(2.0, 0.0, 0.0, 0.0)) -> F
     changed[position] += torch.tensor(amounts)
     output = compute(changed)
     change = (output - compute(X)).abs()
-    picture = panels([changed, output, change], ["input X", "output", "change"], positions)
+    picture = panels(
+        [changed, output, change], ["input X", "output", "change"], positions
+    )
     noticed = ", ".join(
         name for name, row in zip(positions, change, strict=True) if row.max() > 1e-5
     )

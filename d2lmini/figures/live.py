@@ -24,7 +24,9 @@ class Live(ipywidgets.VBox):
         for control in controls.values():
             control.style.description_width = "initial"
             if control.has_trait("continuous_update"):
-                control.continuous_update = False  # one training a move, not one a pixel
+                control.continuous_update = (
+                    False  # one training a move, not one a pixel
+                )
             control.observe(self.redraw, "value")
         self.redraw()
 

@@ -62,7 +62,9 @@ def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, pairs) -> Fig
         pairs: sentences of known tokens, and what the decoder has written so far.
     Source: chapter 7.
     """
-    numbers = {name: tensor.detach().float().cpu() for name, tensor in state_dict.items()}
+    numbers = {
+        name: tensor.detach().float().cpu() for name, tensor in state_dict.items()
+    }
     layers = 1 + max(int(name.split(".")[3]) for name in numbers if ".blocks." in name)
     order = {
         "encoder": ["attention", "addnorm1", "ffn", "addnorm2"],
@@ -116,7 +118,9 @@ def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, pairs) -> Fig
         + " The encoder's last block leads to each cross-attention."
     )
     kinds = [block["kind"] for block in blocks]
-    tries = [(name, {"block": kinds.index(kind)}, notice) for name, kind, notice in TRIES]
+    tries = [
+        (name, {"block": kinds.index(kind)}, notice) for name, kind, notice in TRIES
+    ]
     state = {"sentence": 0, "block": 0}
     return Figure("machine.js", state, picture, alt, data, floats(numbers), tries)
 
@@ -134,7 +138,9 @@ def block_diagram(blocks):
         if y:
             axis.annotate("", (x, y - 0.12), (x, y - 0.88), arrowprops=arrow)
         if block["part"] == "cross":
-            axis.annotate("", (x - 0.22, y), (0.18, rows["encoder"] - 1), arrowprops=arrow)
+            axis.annotate(
+                "", (x - 0.22, y), (0.18, rows["encoder"] - 1), arrowprops=arrow
+            )
         rows[block["side"]] += 1
     axis.set(xlim=(-0.7, 2.1), ylim=(-0.7, max(rows.values()) - 0.3))
     axis.axis("off")

@@ -30,7 +30,9 @@ TRIES = [
 ]
 
 
-def explore_masks(sentences=("the cat sat down", "we slept"), valid_lens=(4, 2)) -> Figure:
+def explore_masks(
+    sentences=("the cat sat down", "we slept"), valid_lens=(4, 2)
+) -> Figure:
     """Two sentences under a padding and a causal mask.
 
     A score is the number of letters that two words share.

@@ -46,7 +46,9 @@ def show_heatmaps(
     if hasattr(matrices, "detach"):  # a tensor, of any dtype, on any device
         matrices = matrices.detach().float().cpu()
     matrices = np.asarray(matrices)
-    check_heatmaps(matrices, digits, rows=rows, titles=titles, yticks=yticks, xticks=xticks)
+    check_heatmaps(
+        matrices, digits, rows=rows, titles=titles, yticks=yticks, xticks=xticks
+    )
     num_rows, num_columns, num_queries, num_keys = matrices.shape
     figsize = figsize or (
         1.0 + num_columns * 1.9,
@@ -172,13 +174,21 @@ def show_flow(boxes, arrows, figsize):
         for points, text in arrows:
             (x0, y0), (x1, y1) = points[0], points[1]
             axis.plot(
-                *zip(*points, strict=True), color="#444444", lw=1, solid_joinstyle="round"
+                *zip(*points, strict=True),
+                color="#444444",
+                lw=1,
+                solid_joinstyle="round",
             )
             axis.add_patch(
                 FancyArrowPatch(points[-2], points[-1], arrowstyle="-|>", mutation_scale=10,
                                 color="#444444", shrinkA=0, shrinkB=0)
             )  # fmt: skip
             axis.text(
-                (x0 + x1) / 2 + 0.06, (y0 + y1) / 2, text, ha="left", va="center", size=8
+                (x0 + x1) / 2 + 0.06,
+                (y0 + y1) / 2,
+                text,
+                ha="left",
+                va="center",
+                size=8,
             )
         plt.show()

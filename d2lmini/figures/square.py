@@ -28,7 +28,9 @@ def show_square(panels, background=None):
         )  # fmt: skip
         for axis in axes.flat[len(panels) :]:
             axis.axis("off")
-        for axis, (title, (past, futures)) in zip(axes.flat, panels.items(), strict=False):
+        for axis, (title, (past, futures)) in zip(
+            axes.flat, panels.items(), strict=False
+        ):
             for path in [] if background is None else background:
                 axis.plot(*path.T, color="#BBBBBB", lw=0.5)
             draw_square(axis, past, futures)
@@ -46,4 +48,6 @@ def draw_square(axis, past, futures):
     axis.plot(*past.cpu().T, color="black", lw=2)
     for style, (label, future) in zip(("-", "--", ":"), futures.items(), strict=False):
         axis.plot(*torch.cat([past[-1:], future]).cpu().T, style, label=label)
-    axis.set(xlim=(-18, 18), ylim=(-18, 18), aspect="equal", xlabel="x, m", ylabel="y, m")
+    axis.set(
+        xlim=(-18, 18), ylim=(-18, 18), aspect="equal", xlabel="x, m", ylabel="y, m"
+    )

@@ -39,7 +39,10 @@ def panels(matrices, titles, rows=None, columns=None):
     )
     figure.set_facecolor("white")
     for axis, matrix, title in zip(
-        figure.subplots(1, len(matrices), squeeze=False)[0], matrices, titles, strict=True
+        figure.subplots(1, len(matrices), squeeze=False)[0],
+        matrices,
+        titles,
+        strict=True,
     ):
         axis.imshow(matrix.numpy())
         axis.set_title(title, fontsize=9)

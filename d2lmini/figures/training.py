@@ -39,7 +39,9 @@ def explore_training(losses, checkpoints, pairs) -> Figure:
         "losses": losses,
         "checkpoints": shown,
         "sentences": sentences,
-        "head_names": [f"layer {n}, head {h}" for n in range(layers) for h in range(heads)],
+        "head_names": [
+            f"layer {n}, head {h}" for n in range(layers) for h in range(heads)
+        ],
     }
     state = {"checkpoint": 0, "sentence": 0, "head": (layers - 1) * heads}
     picture = matplotlib.figure.Figure(figsize=(4.5, 2.6), layout="constrained")

@@ -7,7 +7,14 @@ from d2lmini.figures.widget import Figure
 
 
 def explore_translator(
-    state_dict, src_tokens, tgt_tokens, num_heads, num_steps, examples, translation, cross
+    state_dict,
+    src_tokens,
+    tgt_tokens,
+    num_heads,
+    num_steps,
+    examples,
+    translation,
+    cross,
 ) -> Figure:
     """A trained encoder-decoder that runs in the browser, with all of its attention.
 
@@ -21,7 +28,9 @@ def explore_translator(
         cross: its cross-attention, (layers, heads, queries, keys).
     Source: chapter 9.
     """
-    numbers = {name: tensor.detach().float().cpu() for name, tensor in state_dict.items()}
+    numbers = {
+        name: tensor.detach().float().cpu() for name, tensor in state_dict.items()
+    }
     num_layers = len(cross)
     data = {
         **pack(numbers, num_heads, num_layers),

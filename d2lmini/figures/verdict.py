@@ -23,7 +23,9 @@ def explore_verdict(
         first: what classify says of the first example, for the still picture.
     Source: chapter 10.
     """
-    numbers = {name: tensor.detach().float().cpu() for name, tensor in state_dict.items()}
+    numbers = {
+        name: tensor.detach().float().cpu() for name, tensor in state_dict.items()
+    }
     data = {
         **pack(numbers, num_heads, num_layers),
         "tokens": tokens,

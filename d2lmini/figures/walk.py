@@ -38,7 +38,9 @@ def explore_walk(state_dict, num_heads, num_layers, examples, seen, first) -> Fi
         first: what the net says of the first example, means (steps, 2), for the still picture.
     Source: chapter 11.
     """
-    numbers = {name: tensor.detach().float().cpu() for name, tensor in state_dict.items()}
+    numbers = {
+        name: tensor.detach().float().cpu() for name, tensor in state_dict.items()
+    }
     data = {
         **pack(numbers, num_heads, num_layers),
         "num_steps": len(first),

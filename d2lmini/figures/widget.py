@@ -83,4 +83,6 @@ class Figure(anywidget.AnyWidget):
 
 def as_lists(data: dict) -> dict:
     """Tensors as nested lists, which a page can hold."""
-    return {k: v.tolist() if isinstance(v, torch.Tensor) else v for k, v in data.items()}
+    return {
+        k: v.tolist() if isinstance(v, torch.Tensor) else v for k, v in data.items()
+    }

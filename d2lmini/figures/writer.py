@@ -36,7 +36,9 @@ def explore_writer(net, tokens, prompts) -> Figure:
         prompts: prefixes of texts; the first is shown at the start.
     Source: chapter 13.
     """
-    numbers = {n: tensor.detach().float().cpu() for n, tensor in net.state_dict().items()}
+    numbers = {
+        n: tensor.detach().float().cpu() for n, tensor in net.state_dict().items()
+    }
     attention = net.blocks[0].attention
     data = {
         **pack(numbers, attention.num_heads, len(net.blocks)),

@@ -39,7 +39,9 @@ def lab(tmp_path_factory):
     shutil.copytree(
         BOOK.parent / "results", folder / "results"
     )  # beside it, as make lab has it
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in CELLS])
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(c) for c in CELLS]
+    )
     notebook.metadata.kernelspec = {
         "name": "python3",
         "display_name": "Python 3",
@@ -79,7 +81,9 @@ def lab(tmp_path_factory):
         server.terminate()
         try:
             server.wait(20)
-        except subprocess.TimeoutExpired:  # it waits for a kernel that has only just begun
+        except (
+            subprocess.TimeoutExpired
+        ):  # it waits for a kernel that has only just begun
             server.kill()
 
 
@@ -135,7 +139,9 @@ def test_a_notebook_reads_right(opened, path):
         assert closed.first.locator("p, pre").first.is_visible()
     headings = page.locator(".jp-Notebook h3", has_text="Exercise")
     expect(headings).to_have_count(source.count("### Exercise"))
-    hidden = sum(c.metadata.get("jupyter", {}).get("source_hidden", False) for c in cells)
+    hidden = sum(
+        c.metadata.get("jupyter", {}).get("source_hidden", False) for c in cells
+    )
     assert page.locator(".jp-Notebook .jp-InputArea-editor:visible").count() == (
         sum(cell.cell_type == "code" for cell in cells) - hidden
     )
@@ -176,7 +182,9 @@ def run_cell(page, cell, source):
         ),
     ],
 )
-def test_run_all_then_a_figure_and_an_exercise(opened, name, exercise, control, answers):
+def test_run_all_then_a_figure_and_an_exercise(
+    opened, name, exercise, control, answers
+):
     page = opened(name)
     ready(page)
     page.get_by_role("menuitem", name="Run", exact=True).click()
@@ -194,7 +202,9 @@ def test_run_all_then_a_figure_and_an_exercise(opened, name, exercise, control, 
 
     figure = page.locator(".d2lmini-figure")
     expect(figure).to_have_count(sum("widgets.explore" in source for source in code))
-    assert page.locator(".d2lmini-still").count() == 0  # it is for pages without scripts
+    assert (
+        page.locator(".d2lmini-still").count() == 0
+    )  # it is for pages without scripts
     before = figure.inner_html()
     figure.get_by_role(control[0], name=control[1]).click()
     assert figure.inner_html() != before

@@ -113,7 +113,9 @@ def test_a_picture_of_the_page(visit, width, page_name, pytestconfig):
     page = visit("file", page_name, width).page
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
-        name = f"{page_name.removesuffix('.html').replace('/', '-')}-{width}-{theme}.jpg"
+        name = (
+            f"{page_name.removesuffix('.html').replace('/', '-')}-{width}-{theme}.jpg"
+        )
         page.screenshot(path=folder / name, full_page=True, type="jpeg", quality=80)
         assert (folder / name).stat().st_size > 0
 
@@ -121,7 +123,9 @@ def test_a_picture_of_the_page(visit, width, page_name, pytestconfig):
 def test_the_translator_writes_what_the_net_of_its_page_wrote(visit, built):
     """From the notebook through the cache and the page to the browser: the same weights."""
     source = (built / "book" / "09-attention-maps.html").read_text(encoding="utf-8")
-    still = re.search(r"while the net translates (.*?): a row", html.unescape(source))[1]
+    still = re.search(r"while the net translates (.*?): a row", html.unescape(source))[
+        1
+    ]
     figure = visit("file", "book/09-attention-maps.html").page.locator(FIGURE)
     english = figure.get_by_label("English").input_value()
     french = " ".join(figure.locator(".tokens button").all_inner_texts())
@@ -201,7 +205,9 @@ def changes_the_figure(figure, control, operate):
     return seen(figure, control) != before
 
 
-@pytest.mark.parametrize(("scheme", "operate"), [("http", by_mouse), ("file", by_keyboard)])
+@pytest.mark.parametrize(
+    ("scheme", "operate"), [("http", by_mouse), ("file", by_keyboard)]
+)
 def test_every_control_of_every_figure_does_something(
     visit, built, scheme, operate, page_name
 ):
@@ -227,5 +233,7 @@ def test_every_control_of_every_figure_does_something(
                 control.wait_for()
                 name = control.evaluate("""e => (e.closest('label')?.textContent ?? "")
                     + e.outerHTML.slice(0, 120)""")
-                assert changes_the_figure(figure, control, operate), f"figure {f}, {name}"
+                assert changes_the_figure(figure, control, operate), (
+                    f"figure {f}, {name}"
+                )
     assert opened.problems == []

@@ -172,4 +172,6 @@ def test_a_live_cell_shows_its_first_state_and_how_to_run_it(visit):
         (cell,) = page.locator(".cell_output:has(.d2lmini-first)").all()
         assert cell.locator(".d2lmini-first img").is_visible()
         assert "the preface says how to run one" in cell.inner_text()
-        assert cell.locator("input, button, select").count() == 0  # nothing that is dead
+        assert (
+            cell.locator("input, button, select").count() == 0
+        )  # nothing that is dead
