@@ -1,3 +1,4 @@
+from pathlib import Path
 from types import SimpleNamespace
 
 import matplotlib
@@ -11,6 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
+from d2lmini.figures import colours
 from d2lmini.plots import show_curves, show_flow, show_heatmaps, show_transformer
 
 
@@ -38,11 +40,12 @@ def test_heatmaps_show_the_numbers_on_one_scale():
     assert [tick.get_text() for tick in axes[3].get_xticklabels()] == list("vwxyz")
 
 
-def test_heatmaps_write_numbers_and_leave_nan_white():
+def test_heatmaps_write_numbers_and_hatch_nan():
     matrices = np.array([[[[0.25, np.nan], [1.0, 2.0]]]])
     axis = drawn(show_heatmaps, matrices, "k", "q", digits=1)[0]
     assert [text.get_text() for text in axis.texts] == ["0.2", "1.0", "2.0"]
-    assert [text.get_color() for text in axis.texts] == ["white", "black", "black"]
+    assert [text.get_color() for text in axis.texts] == ["black", "white", "white"]
+    assert axis.patch.get_hatch()  # to be seen where there is no number
     assert axis.get_images()[0].get_clim() == (0, 2.0)
 
 
@@ -52,8 +55,25 @@ def test_places_are_numbered_by_whole_numbers():
             assert (ticks == ticks.round()).all()
 
 
+def test_plots_and_figures_have_the_same_colours():
+    css = (Path(colours.__file__).parent / "figure.css").read_text(encoding="utf-8")
+    light, _ = css.split(".d2lmini-figure p {")[0].split(
+        ":is(html"
+    )  # without the dark theme
+    assert f"--positive: {colours.POSITIVE.lower()};" in light
+    assert f"--negative: {colours.NEGATIVE.lower()};" in light
+    for n, colour in enumerate(colours.CYCLE[2:4], start=2):
+        assert f".curve-{n} {{ stroke: {colour.lower()};" in css
+    for scale, zero in ((colours.SEQUENTIAL, 0.0), (colours.DIVERGING, 0.5)):
+        assert scale(zero)[:3] == pytest.approx((1, 1, 1), abs=0.01)
+    greys = colours.SEQUENTIAL(np.linspace(0, 1, 50))[:, :3] @ [0.2126, 0.7152, 0.0722]
+    assert (
+        np.diff(greys) < 0
+    ).all()  # darker with each step, for a printer without colours
+
+
 def test_a_light_picture_has_the_colours_of_its_scale(tmp_path):
-    """One bright cell among dark ones, beside the whole scale, as a heat-map has them."""
+    """One dark cell among light ones, beside the whole scale, as a heat-map has them."""
     matrix = np.random.default_rng(0).random((40, 40)) * 0.3
     matrix[3, 4] = 1.0
     path = tmp_path / "_images/map.png"

@@ -4,6 +4,8 @@ import matplotlib.figure
 import matplotlib.path
 from matplotlib.patches import PathPatch
 
+from d2lmini.figures.colours import POSITIVE
+
 LEAST = 0.05  # weights below are not drawn
 
 
@@ -25,7 +27,7 @@ def arcs(read, written, weights):
             if weight > LEAST:
                 points = [(top, 0.84), (top, 0.5), (x, 0.5), (x, 0.13)]
                 path = matplotlib.path.Path(points, [1, 4, 4, 4])  # a cubic curve
-                axis.add_patch(PathPatch(path, fill=False, ec="#0072b2", lw=4 * weight))
+                axis.add_patch(PathPatch(path, fill=False, ec=POSITIVE, lw=4 * weight))
     return figure
 
 

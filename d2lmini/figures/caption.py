@@ -5,10 +5,9 @@ import matplotlib.path
 from matplotlib.patches import PathPatch
 
 from d2lmini.data import normalise
+from d2lmini.figures.colours import CYCLE
 from d2lmini.figures.weights import eighths, pack
 from d2lmini.figures.widget import Figure
-
-COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]  # of the heads, as in figure.css
 
 POSITIONS = {f"{side}.embedding.positions.P" for side in ("encoder", "decoder")}
 
@@ -103,7 +102,7 @@ def _lines(weights, read, written):
                     )  # side by side
                     points = [(0, y0), (0.4, y0), (0.6, y1), (1, y1)]
                     path = matplotlib.path.Path(points, [1, 4, 4, 4])  # a cubic curve
-                    colour = COLOURS[head % len(COLOURS)]
+                    colour = CYCLE[head % 4]
                     axis.add_patch(
                         PathPatch(
                             path, fill=False, ec=colour, lw=2.5 * weight, clip_on=False

@@ -62,6 +62,6 @@ def explore_masks(
     )
     alt = (
         f"Three matrices for the sentence '{sentences[0]}': its scores, the same with what "
-        "the masks hide left white, and the weights, which are zero there."
+        "the masks hide hatched, and the weights, which are zero there."
     )
     return Figure("masks.js", state, picture, alt, tries=TRIES)

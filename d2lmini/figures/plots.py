@@ -8,8 +8,9 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from matplotlib.ticker import MaxNLocator
 
 from d2lmini.arguments import check_count, check_kind
+from d2lmini.figures.colours import CYCLE, SEQUENTIAL, hatch
 
-# A paper that reads on a dark page as well, and colours told apart by colour-blind readers.
+# A paper that reads on a dark page as well.
 STYLE = {
     "figure.facecolor": "white",
     "figure.dpi": 110,
@@ -18,9 +19,9 @@ STYLE = {
     "axes.titlesize": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.prop_cycle": plt.cycler(
-        color=["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"]
-    ),
+    "axes.prop_cycle": plt.cycler(color=CYCLE),
+    "image.cmap": SEQUENTIAL.name,
+    "hatch.linewidth": 0.5,
 }
 COLOURS = {"plain": "#FFFFFF", "attention": "#F9D5A7", "network": "#BFDCEB", "norm": "#E4E4C9",
            "embedding": "#F3C6CF", "output": "#CFE8CF", "frame": "#F6F6F6"}  # fmt: skip
@@ -33,7 +34,7 @@ def show_heatmaps(
     """Matrices as images, one row of them a leading index, all on one colour scale.
 
     Args:
-        matrices: array (rows, columns, queries, keys), on any device; NaN is left white.
+        matrices: array (rows, columns, queries, keys), on any device; NaN is hatched.
         xlabel, ylabel: what keys and queries are.
         titles, rows: one a column, one a row of the grid.
         figsize: inches; None = by the size of the matrices.
@@ -60,11 +61,14 @@ def show_heatmaps(
             layout="constrained",
         )  # fmt: skip
         for (i, j), axis in np.ndenumerate(axes):
-            image = axis.imshow(matrices[i, j], vmin=0, vmax=np.nanmax(matrices))
-            axis.spines[:].set_visible(False)
+            image = axis.imshow(
+                matrices[i, j], SEQUENTIAL, vmin=0, vmax=np.nanmax(matrices)
+            )
+            hatch(axis)
+            axis.spines[:].set_color("#BBBBBB")
             if digits is not None:
                 write_numbers(
-                    axis, matrices[i, j], digits, dark_below=np.nanmax(matrices) / 2
+                    axis, matrices[i, j], digits, dark_above=np.nanmax(matrices) * 0.48
                 )
             if titles is not None and i == 0:
                 axis.set_title(titles[j])
@@ -104,11 +108,11 @@ def check_entries(name, entries, size):
         )
 
 
-def write_numbers(axis, matrix, digits, dark_below):
+def write_numbers(axis, matrix, digits, dark_above):
     """Write each number into its cell, in white where the colour is dark."""
     for (query, key), number in np.ndenumerate(matrix):
         if not np.isnan(number):
-            colour = "white" if number < dark_below else "black"
+            colour = "white" if number > dark_above else "black"
             text = f"{number:.{digits}f}"
             axis.text(key, query, text, ha="center", va="center", color=colour, size=8)
 

@@ -8,6 +8,8 @@ import re
 import matplotlib
 import matplotlib.figure
 
+from d2lmini.figures.colours import DIVERGING, SEQUENTIAL, hatch
+
 
 def still(picture, alt: str, kind: str = "d2lmini-still", name: str = "") -> str:
     """A matplotlib figure as HTML that needs nothing else; name is where links lead."""
@@ -44,7 +46,12 @@ def panels(matrices, titles, rows=None, columns=None):
         titles,
         strict=True,
     ):
-        axis.imshow(matrix.numpy())
+        largest = matrix[matrix.isfinite()].abs().max().item()
+        colours = {"cmap": SEQUENTIAL, "vmin": 0, "vmax": largest}
+        if (matrix < 0).any():
+            colours = {"cmap": DIVERGING, "vmin": -largest, "vmax": largest}
+        axis.imshow(matrix.numpy(), **colours)
+        hatch(axis)
         axis.set_title(title, fontsize=9)
         if columns is not None:
             axis.set_xticks(range(len(columns)), columns, rotation=90, fontsize=8)

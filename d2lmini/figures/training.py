@@ -3,6 +3,7 @@
 import matplotlib.figure
 
 from d2lmini.data import normalise
+from d2lmini.figures.colours import POSITIVE
 from d2lmini.figures.widget import Figure
 
 
@@ -46,7 +47,7 @@ def explore_training(losses, checkpoints, pairs) -> Figure:
     state = {"checkpoint": 0, "sentence": 0, "head": (layers - 1) * heads}
     picture = matplotlib.figure.Figure(figsize=(4.5, 2.6), layout="constrained")
     axis = picture.subplots()
-    axis.plot(range(1, len(losses) + 1), losses, color="#0072B2")
+    axis.plot(range(1, len(losses) + 1), losses, color=POSITIVE)
     axis.set(xlabel="epoch", ylabel="loss, nats per token", yscale="log")
     alt = (
         f"The loss of a training run over {len(losses)} epochs, which falls from "
