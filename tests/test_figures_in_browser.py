@@ -703,3 +703,52 @@ def test_of_a_sentence_each_line_is_one_stop_and_arrows_walk_in_it(show):
         assert True in curves  # those of other words
         assert "Point at" not in figure.locator(".explanation").inner_text()
     assert page.problems == []
+
+
+def test_a_valid_length_follows_its_sentence_until_it_is_set(show):
+    page = show([FIGURES["explore_masks"]()])
+    text, length = (
+        page.get_by_label("Second sentence"),
+        page.get_by_label("Valid length 2"),
+    )
+    for typed in ("we slept well", "we", "a b c d e f g h i j", ""):
+        text.fill(typed)
+        assert length.input_value() == str(min(8, len(typed.split())))
+    text.fill("we slept")
+    length.focus()
+    page.keyboard.press("ArrowRight")
+    assert length.input_value() == "3"
+    text.fill("we slept for an hour")  # what was set stays
+    assert length.input_value() == "3"
+    assert page.problems == []
+
+
+@pytest.mark.parametrize("name", ["explore_training", "explore_sentence"])
+def test_what_has_time_in_it_plays_pauses_and_comes_to_an_end(show, name):
+    page = show([FIGURES[name]()])
+    figure = page.locator(".d2lmini-figure")
+    button = figure.get_by_role("button", name=re.compile("Play|Write it again"))
+    button = button.element_handle()  # whose name changes
+    assert button.is_disabled()  # for those who want no motion
+    page.emulate_media(reduced_motion="no-preference")
+    first = button.inner_text()
+    button.click()
+    assert button.inner_text() == "Pause"
+    button.click()
+    assert button.inner_text() == first
+    shown = seen(figure)
+    page.wait_for_timeout(1000)
+    assert seen(figure) == shown  # paused
+    button.click()
+    page.wait_for_function("b => b.textContent !== 'Pause'", arg=button)
+    if name == "explore_training":
+        assert "epoch 3" in figure.locator(".note").inner_text()
+        row = figure.locator(".translations tbody tr").first
+        row.click()
+        assert row.get_attribute("class") == "chosen"
+    else:
+        hidden = figure.locator(".token").evaluate_all(
+            "all => all.filter((e) => e.style.visibility === 'hidden').length"
+        )
+        assert hidden == 0
+    assert page.problems == []

@@ -30,6 +30,37 @@ export function controlState(model, draw, rules) {
   return { get, set, first, refused };
 }
 
+// A button that plays what has time in it: step() makes one step and says whether there is another;
+// begin() goes to the start. Not for those who want no motion, and not in a tab that nobody sees.
+export function player(name, milliseconds, begin, step) {
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
+  const element = make("button", { type: "button", disabled: still.matches }, name);
+  let timer = null;
+  const stop = () => {
+    clearTimeout(timer);
+    timer = null;
+    element.textContent = name;
+  };
+  const play = () => {
+    stop();
+    if (still.matches) return;
+    element.textContent = "Pause";
+    begin();
+    const next = () => {
+      if (step()) timer = setTimeout(next, milliseconds);
+      else stop();
+    };
+    timer = setTimeout(next, milliseconds);
+  };
+  element.addEventListener("click", () => (timer ? stop() : play()));
+  document.addEventListener("visibilitychange", () => document.hidden && stop());
+  still.addEventListener("change", () => {
+    element.disabled = still.matches;
+    if (still.matches) stop();
+  });
+  return { element, play, stop };
+}
+
 // What one may do, controls, pictures, and the line that explains.
 //
 // state is of controlState. tries are in the model's data: { name, set, notice }, of which each

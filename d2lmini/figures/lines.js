@@ -16,7 +16,7 @@ export function draw(tag, attributes = {}, ...children) {
   return element;
 }
 
-// update({ x, series, low, high, at, marks }): series name -> numbers, null where there is none;
+// update({ x, series, low, high, at, label }): series name -> numbers, null where there is none;
 // at the index of the marker. onReach(index, step) is called when the reader moves it; step is 1 or
 // -1 if an arrow key did, 0 if the pointer did.
 export function lines({ title, xIs, onReach }) {
@@ -46,7 +46,7 @@ export function lines({ title, xIs, onReach }) {
   svg.addEventListener("pointerdown", follow);
   svg.addEventListener("pointermove", (event) => event.buttons && follow(event));
 
-  const update = ({ x, series, low, high, at, digits = 2 }) => {
+  const update = ({ x, series, low, high, at, digits = 2, label = (v) => show(v, digits) }) => {
     state = { x, at };
     const height = (v) => TOP + ((HEIGHT - TOP - BOTTOM) * (high - v)) / (high - low || 1);
     const names = Object.keys(series);
@@ -66,8 +66,8 @@ export function lines({ title, xIs, onReach }) {
       draw("line", { class: "axis", x1: LEFT, x2: LEFT, y1: TOP, y2: HEIGHT - BOTTOM }),
       draw("line", { class: "axis", x1: LEFT, x2: WIDTH - RIGHT,
         y1: height(Math.max(low, Math.min(high, 0))), y2: height(Math.max(low, Math.min(high, 0))) }),
-      draw("text", { x: LEFT - 4, y: TOP + 6, "text-anchor": "end" }, show(high, digits)),
-      draw("text", { x: LEFT - 4, y: HEIGHT - BOTTOM, "text-anchor": "end" }, show(low, digits)),
+      draw("text", { x: LEFT - 4, y: TOP + 6, "text-anchor": "end" }, label(high)),
+      draw("text", { x: LEFT - 4, y: HEIGHT - BOTTOM, "text-anchor": "end" }, label(low)),
       draw("text", { x: LEFT, y: HEIGHT - BOTTOM + 12 }, String(x[0])),
       draw("text", { x: WIDTH - RIGHT, y: HEIGHT - BOTTOM + 12, "text-anchor": "end" },
         String(x.at(-1))),
@@ -78,7 +78,7 @@ export function lines({ title, xIs, onReach }) {
     marker.setAttribute("x2", place(at));
     const here = names.map((name) => {
       const v = series[name][at];
-      return `${name} ${v === null || v === undefined ? "none" : show(v, digits)}`;
+      return `${name} ${v === null || v === undefined ? "none" : label(v)}`;
     }).join(", ");
     svg.setAttribute("aria-valuemin", 0);
     svg.setAttribute("aria-valuemax", x.length - 1);

@@ -18,14 +18,19 @@ function render({ model, el }) {
   const state = controlState(model, draw, { sentences: each(isText, 2),
     valid_lens: each(upTo(LIMIT + 1), 2), padding: isFlag, causal: isFlag });
   const start = state.get();
+  const replaced = (list, b, value) => list.map((other, i) => (i === b ? value : other));
+  const count = (text) => words(text, LIMIT).tokens.length;
+  // The length follows its sentence, as long as the two have agreed.
   const texts = [0, 1].map((b) => textField(
-    `${b ? "Second" : "First"} sentence`, start.sentences[b],
-    (value) => state.set({ sentences: start.sentences.map((_, i) =>
-      (i === b ? value : state.get().sentences[i])) })));
+    `${b ? "Second" : "First"} sentence`, start.sentences[b], (value) => {
+      const { sentences, valid_lens: now } = state.get();
+      const follows = now[b] === count(sentences[b]);
+      state.set({ sentences: replaced(sentences, b, value),
+        valid_lens: follows ? replaced(now, b, count(value)) : now });
+    }));
   const lens = [0, 1].map((b) => slider(
     `Valid length ${b + 1}`, { min: 0, max: LIMIT, value: start.valid_lens[b] },
-    (value) => state.set({ valid_lens: start.valid_lens.map((_, i) =>
-      (i === b ? value : state.get().valid_lens[i])) })));
+    (value) => state.set({ valid_lens: replaced(state.get().valid_lens, b, value) })));
   const padding = checkbox("Padding mask", start.padding, (value) => state.set({ padding: value }));
   const causal = checkbox("Causal mask", start.causal, (value) => state.set({ causal: value }));
   const frame = figure(model, el, {

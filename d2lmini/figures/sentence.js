@@ -1,14 +1,11 @@
 // The front page and chapter 9: type English, read French, see which word looked at which.
 import { make, show, textField } from "./matrix.js";
-import { controlState, figure, isText, upTo } from "./frame.js";
+import { controlState, figure, isText, player, upTo } from "./frame.js";
 import { makeNet, normalise, softmax } from "./forward.js";
 import { join, makeSubwords, START } from "./subwords.js";
 import { arcs } from "./arcs.js";
 
-const PAUSE = 220; // milliseconds between two words
-const WRITE = "Write it again";
 const RESERVED = ["<pad>", "<unk>", "<bos>", "<eos>"];
-const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 const breath = () => new Promise((resolve) => setTimeout(resolve)); // the page may do its own work
 const quoted = (piece) => `“${piece.replace(START, "")}”`;
 
@@ -26,7 +23,6 @@ function render({ model, el }) {
   let pointed = null; // { side, i }, the word under the pointer
   let focused = { read: 0, written: 0 }; // of each line, the word that Tab reaches
   let shown = now.written.length; // how many words are written yet
-  let timer = null; // of the next one
 
   const text = textField("English", state.get().text,
     (value) => state.set({ text: value, chosen: -1 }));
@@ -34,13 +30,20 @@ function render({ model, el }) {
   const chips = examples.map((example) => {
     const chip = make("button", { type: "button", className: "chip" }, example);
     chip.addEventListener("click", () => {
-      if (state.get().text === example) play();
+      if (state.get().text === example) writer.play();
       else state.set({ text: example, chosen: -1 });
     });
     return chip;
   });
-  const player = make("button", { type: "button" }, WRITE);
-  player.addEventListener("click", () => (timer ? pause() : play()));
+  // Word by word, as the net writes them.
+  const writer = player("Write it again", 220, () => {
+    shown = 0;
+    drawAll();
+  }, () => {
+    shown = Math.min(shown + 1, now.written.length);
+    drawAll();
+    return shown < now.written.length;
+  });
   const translation = make("p", { className: "translation", lang: "fr", "aria-live": "polite" });
   const line = (name) =>
     make("div", { className: "tokens", role: "group", "aria-label": `${name}, in pieces` });
@@ -51,7 +54,7 @@ function render({ model, el }) {
     title: "English to French, in your browser",
     controls: [text.element, ...chips],
     parts: [make("div", { className: "wide" },
-      make("div", { className: "answer" }, translation, player), lines.element)],
+      make("div", { className: "answer" }, translation, writer.element), lines.element)],
     help: "Point at a word, or choose it, to see where the net looked. The thicker a line, the larger the weight of attention (the last layer's, a mean of its heads).",
   });
   new ResizeObserver(() => drawCurves()).observe(lines.element);
@@ -98,14 +101,14 @@ function render({ model, el }) {
     chips.forEach((chip, n) => chip.setAttribute("aria-pressed", String(examples[n] === given.text)));
     if (given.text !== wanted) {
       wanted = given.text;
-      pause();
+      writer.stop();
       if (!wordsOf(wanted).length) {
         exhibit({ text: wanted, read: [], written: [], weights: [], likely: [], cut: false });
       } else {
         const made = await translate(wanted);
         if (!made) return; // typed on
         exhibit(made);
-        if (examples.includes(wanted)) play();
+        if (examples.includes(wanted)) writer.play();
       }
     }
     drawAll();
@@ -121,33 +124,12 @@ function render({ model, el }) {
       : now.cut ? `Only the first ${numSteps - 1} pieces are read.` : strangers);
   }
 
-  // Word by word, as the net writes them.
-  function play() {
-    pause();
-    if (isStill()) return;
-    shown = 0;
-    const next = () => {
-      timer = shown < now.written.length ? setTimeout(next, PAUSE) : null;
-      shown = Math.min(shown + 1, now.written.length);
-      drawAll();
-    };
-    next();
-  }
-
-  function pause() {
-    clearTimeout(timer);
-    timer = null;
-    player.textContent = WRITE;
-  }
-
   const chosenOne = () => {
     const { chosen } = state.get();
     return pointed ?? (chosen >= 0 && chosen < now.written.length ? { side: "written", i: chosen } : null);
   };
 
   function drawAll() {
-    player.textContent = timer ? "Pause" : WRITE;
-    player.disabled = isStill() || !now.written.length;
     const whole = now.written.slice(0, shown).filter((piece) => piece !== "<eos>");
     // French has no space before these; to the net each is a word of its own.
     translation.textContent = join(whole).replace(/ (?=[.,…])/gu, "");
@@ -222,7 +204,7 @@ function render({ model, el }) {
 
   drawAll();
   update(state.get());
-  play();
+  writer.play();
 }
 
 export default { render };

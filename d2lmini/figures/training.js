@@ -1,6 +1,6 @@
 // Chapter 8: the training run that the page made, epoch by epoch.
 import { choice, make, matrix, show, slider } from "./matrix.js";
-import { controlState, figure, upTo } from "./frame.js";
+import { controlState, figure, player, upTo } from "./frame.js";
 import { lines } from "./lines.js";
 
 function render({ model, el }) {
@@ -15,7 +15,7 @@ function render({ model, el }) {
   const head = choice("Cross-attention", Object.fromEntries(heads.map((name, i) => [i, name])),
     first.head, (i) => state.set({ head: Number(i) }));
   // A logarithmic axis: the numbers of the last epochs differ as much as those of the first.
-  const curve = lines({ title: "Loss, as its logarithm to base 10", xIs: "epoch",
+  const curve = lines({ title: "Training loss, nats a token (logarithmic scale)", xIs: "epoch",
     onReach: (epoch, step) => {
       if (step) { // from one checkpoint to the next
         const next = state.get().checkpoint + step;
@@ -26,6 +26,13 @@ function render({ model, el }) {
       const [nearest] = checkpoints.map((_, i) => i).sort((a, b) => distance(a) - distance(b));
       state.set({ checkpoint: nearest });
     } });
+  const film = player("Play", 700, () => {
+    if (state.get().checkpoint === checkpoints.length - 1) state.set({ checkpoint: 0 });
+  }, () => {
+    const next = state.get().checkpoint + 1;
+    if (checkpoints[next]) state.set({ checkpoint: next });
+    return next + 1 < checkpoints.length;
+  });
   const table = make("tbody");
   const translations = make("table", { className: "translations" },
     make("thead", {}, make("tr", {}, ...["English", "by the net", "reference"].map((name) =>
@@ -35,7 +42,7 @@ function render({ model, el }) {
   const frame = figure(model, el, {
     state,
     title: "The training run of this page, replayed",
-    controls: [at, which, head].map((c) => c.element),
+    controls: [at, film, which, head].map((c) => c.element),
     parts: [curve.element, map.element, make("div", { className: "wide scrolls" }, translations)],
     help: "Move through the epochs: what is learned first, and what last?",
   });
@@ -43,12 +50,15 @@ function render({ model, el }) {
   function update({ checkpoint, sentence, head: h }) {
     const { epoch, outputs } = checkpoints[checkpoint];
     const logs = losses.map((loss) => Math.log10(loss));
-    curve.update({ x: losses.map((_, i) => i + 1), series: { "log loss": logs }, at: epoch - 1,
-      low: Math.floor(Math.min(...logs)), high: Math.ceil(Math.max(...logs)) });
+    curve.update({ x: losses.map((_, i) => i + 1), series: { loss: logs }, at: epoch - 1,
+      low: Math.floor(Math.min(...logs)), high: Math.ceil(Math.max(...logs)),
+      label: (log) => String(Number((10 ** log).toPrecision(3))) });
     table.replaceChildren(...sentences.map((s, i) => {
       const { text } = outputs[i];
-      return make("tr", { className: i === sentence ? "chosen" : "" }, make("td", {}, s.english),
+      const row = make("tr", { className: i === sentence ? "chosen" : "" }, make("td", {}, s.english),
         make("td", {}, text || "(nothing)"), make("td", {}, text === s.french ? "the same" : s.french));
+      row.addEventListener("click", () => state.set({ sentence: i })); // as Sentence does by keyboard
+      return row;
     }));
     const { reads, weights } = outputs[sentence];
     map.update({ heading: `weights, ${heads[h]}`, rows: reads, columns: sentences[sentence].tokens,
