@@ -16,3 +16,8 @@ document.addEventListener("DOMContentLoaded", () => {
     link.removeAttribute("target");
   }
 });
+
+// A page has a hundred of them; the pointer finds them, and Tab goes from link to figure.
+window.addEventListener("load", () => {
+  for (const button of document.querySelectorAll(".copybtn")) button.tabIndex = -1;
+});

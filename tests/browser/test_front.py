@@ -105,3 +105,9 @@ def test_code_is_large_enough_and_fits(visit):
         "Source Sans 3",
         "Source Code Pro",
     }
+
+
+def test_copy_buttons_are_no_stops_for_tab(visit):
+    page = visit("file", "book/02-masks.html").page
+    stops = page.locator(".copybtn").evaluate_all("all => all.map((b) => b.tabIndex)")
+    assert len(stops) > 10 and set(stops) == {-1}
