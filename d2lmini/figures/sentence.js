@@ -55,7 +55,7 @@ function render({ model, el }) {
     controls: [text.element, ...chips],
     parts: [make("div", { className: "wide" },
       make("div", { className: "answer" }, translation, writer.element), lines.element)],
-    help: "Point at a word, or choose it, to see where the net looked. The thicker a line, the larger the weight of attention (the last layer's, a mean of its heads).",
+    help: "Point at a word, or choose it, to see where the network looked. The thicker a line, the more attention (last layer, averaged over its heads). <eos> ends a sentence.",
   });
   new ResizeObserver(() => drawCurves()).observe(lines.element);
 
