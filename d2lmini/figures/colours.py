@@ -8,9 +8,9 @@ POSITIVE, NEGATIVE = "#0072B2", "#D55E00"
 CYCLE = [POSITIVE, NEGATIVE, "#009E73", "#CC79A7", "#56B4E9"]
 
 # Zero is white in both; of two numbers the larger is darker, in grey as well.
-SEQUENTIAL = LinearSegmentedColormap.from_list("book", ["white", POSITIVE, "#00324F"])
+SEQUENTIAL = LinearSegmentedColormap.from_list("book", ["white", POSITIVE, "#004A75"])
 DIVERGING = LinearSegmentedColormap.from_list(
-    "book-diverging", ["#5E2900", NEGATIVE, "white", POSITIVE, "#00324F"]
+    "book-diverging", ["#8A3C00", NEGATIVE, "white", POSITIVE, "#004A75"]
 )
 for scale in (SEQUENTIAL, DIVERGING):
     matplotlib.colormaps.register(scale, force=True)  # so that a chapter can name it

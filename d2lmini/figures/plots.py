@@ -65,7 +65,7 @@ def show_heatmaps(
                 matrices[i, j], SEQUENTIAL, vmin=0, vmax=np.nanmax(matrices)
             )
             hatch(axis)
-            axis.spines[:].set_color("#BBBBBB")
+            axis.spines[:].set(visible=True, color="#BBBBBB")
             if digits is not None:
                 write_numbers(
                     axis, matrices[i, j], digits, dark_above=np.nanmax(matrices) * 0.48
