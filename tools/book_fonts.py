@@ -4,6 +4,7 @@ Source Sans 3 for prose and Source Code Pro for code, both under the SIL Open Fo
 to the characters of the languages of the book; for others a reader's own fonts serve.
 """
 
+import shutil
 from pathlib import Path
 
 import fontpkg
@@ -32,20 +33,17 @@ def make_fonts(app):
     """Write fonts and their style sheet to a folder of static files."""
     folder = Path(app.doctreedir).parent / "fonts"
     faces = []
+    (folder / "fonts").mkdir(parents=True, exist_ok=True)
     for family, style in FONTS:
-        name = f"{family} {style}".replace(" ", "-") + ".woff2"
+        plain = family.replace(" ", "-")
+        name, source = f"{plain}-{style}.woff2", Path(fontpkg.path(family, style=style))
         target = folder / "fonts" / name
-        if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            source = fontpkg.path(family, style=style)
-            subset.main(
-                [str(source), f"--unicodes={CHARACTERS}", "--flavor=woff2",
-                 f"--output-file={target}"]
-            )  # fmt: skip
-        licence = Path(fontpkg.path(family, style=style)).parents[1] / "LICENSE"
-        (target.parent / f"{family.replace(' ', '-')}-LICENSE.txt").write_bytes(
-            licence.read_bytes()
-        )
+        subset.main(
+            [str(source), f"--unicodes={CHARACTERS}", "--flavor=woff2",
+             f"--output-file={target}"]
+        )  # fmt: skip
+        licence = source.parents[1] / "LICENSE"
+        shutil.copy(licence, folder / "fonts" / f"{plain}-LICENSE.txt")
         faces.append(FACE.format(family=family, style=style, name=name))
     (folder / "fonts.css").write_text("".join(faces), encoding="utf-8")
     app.config.html_static_path.append(str(folder))

@@ -26,9 +26,14 @@ def arcs(read, written, weights):
         for weight, top in zip(row, tops, strict=True):
             if weight > LEAST:
                 points = [(top, 0.84), (top, 0.5), (x, 0.5), (x, 0.13)]
-                path = matplotlib.path.Path(points, [1, 4, 4, 4])  # a cubic curve
-                axis.add_patch(PathPatch(path, fill=False, ec=POSITIVE, lw=4 * weight))
+                add_curve(axis, points, POSITIVE, 4 * weight)
     return figure
+
+
+def add_curve(axis, points, colour, width):
+    """A cubic curve from the first of four points to the last."""
+    path = matplotlib.path.Path(points, [1, 4, 4, 4])
+    axis.add_patch(PathPatch(path, fill=False, ec=colour, lw=width, clip_on=False))
 
 
 def places(words):

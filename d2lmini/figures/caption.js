@@ -1,11 +1,10 @@
 // Chapter 12: a German caption, its translation, and a line for each weight of the attention.
 import { choice, make, show, strangersNote, textField } from "./matrix.js";
 import { among, controlState, figure, isText, upTo } from "./frame.js";
-import { makeNet, normalise, search } from "./forward.js";
+import { makeNet, normalise, RESERVED, search, wordsOf } from "./forward.js";
 
 const LEAST = { on: 0.04, faint: 0.15 }; // weights below are not drawn
 const BESIDE = 0.12; // rows between the lines of two heads
-const RESERVED = ["<pad>", "<unk>", "<bos>", "<eos>"];
 const ALL = "all heads";
 const nameOf = (h) => `head ${h}`;
 
@@ -57,8 +56,6 @@ function render({ model, el }) {
     help: "Point at a word to see its lines; choose it to keep them.",
   });
 
-  const wordsOf = (typed) => normalise(typed.slice(0, 2000).replace(/[\p{Cc}\p{Cf}]/gu, " "))
-    .split(" ").filter(Boolean);
   let german = []; // the last caption that could be read
   let now = null; // what the net makes of it
   let before = []; // the translation before

@@ -1,10 +1,9 @@
 """A translator of captions that runs in the browser, with a line for each weight."""
 
 import matplotlib.figure
-import matplotlib.path
-from matplotlib.patches import PathPatch
 
 from d2lmini.data import normalise
+from d2lmini.figures.arcs import add_curve
 from d2lmini.figures.colours import CYCLE
 from d2lmini.figures.weights import eighths, pack
 from d2lmini.figures.widget import Figure
@@ -97,15 +96,8 @@ def _lines(weights, read, written):
         for to, row in enumerate(matrix):
             for start, weight in enumerate(row[: len(read)]):
                 if weight > 0.3:
-                    y0, y1 = (
-                        y + 0.12 * (head - 1.5) for y in (start, to)
-                    )  # side by side
+                    beside = 0.12 * (head - 1.5)
+                    y0, y1 = start + beside, to + beside
                     points = [(0, y0), (0.4, y0), (0.6, y1), (1, y1)]
-                    path = matplotlib.path.Path(points, [1, 4, 4, 4])  # a cubic curve
-                    colour = CYCLE[head % 4]
-                    axis.add_patch(
-                        PathPatch(
-                            path, fill=False, ec=colour, lw=2.5 * weight, clip_on=False
-                        )
-                    )
+                    add_curve(axis, points, CYCLE[head % 4], 2.5 * weight)
     return figure

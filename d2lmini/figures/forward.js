@@ -63,7 +63,8 @@ export const sinusoid = (i, width, base = 10000) =>
 
 // An encoder-decoder, or an encoder with a classifier's head, from the numbers of its state_dict.
 //
-// tied: pairs of a name and the name whose numbers it shares. small: see numbersOf. off: set of heads that are off, such as "cross.0.2" (kind, layer, head).
+// tied: pairs of a name and the name whose numbers it shares. small: see numbersOf.
+// off: set of heads that are off, such as "cross.0.2" (kind, layer, head).
 export function makeNet(data, bytes, small = false) {
   const { shapes, num_heads: numHeads, num_layers: numLayers, tied = [] } = data;
   const P = numbersOf(shapes, bytes, small);
@@ -227,3 +228,11 @@ export function lossOf(net, encoded, ids) {
 export const normalise = (text) =>
   text.toLowerCase().replaceAll("’", "'").replace(/[.,!?;:…"«»()]/gu, " $& ").trim()
     .split(/\s+/u).filter(Boolean).join(" ");
+
+// The words and marks of what a reader has typed. Control characters and the marks that turn the
+// writing direction are no part of a word.
+export const wordsOf = (typed) =>
+  normalise(typed.slice(0, 2000).replace(/[\p{Cc}\p{Cf}]/gu, " ")).split(" ").filter(Boolean);
+
+// Typed, these are words that a net does not know.
+export const RESERVED = ["<pad>", "<unk>", "<bos>", "<eos>"];

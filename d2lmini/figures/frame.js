@@ -69,7 +69,7 @@ export function figure(model, el, { title, controls, parts, help, state }) {
   const note = make("p", { className: "note", role: "status" });
   const said = make("p", { className: "explanation", "aria-live": "polite" }, help);
   let atRest = help; // what is said when nothing is pointed at
-  const show = (changes, notice) => {
+  const setUp = (changes, notice) => {
     el.explained = null; // no cell of a matrix
     atRest = notice;
     state.set({ ...state.first, ...changes });
@@ -77,13 +77,13 @@ export function figure(model, el, { title, controls, parts, help, state }) {
   };
   const tries = (model.get("data").tries ?? []).map(({ name, set, notice }) => {
     const button = make("button", { type: "button", className: "chip" }, name);
-    button.addEventListener("click", () => show(set, notice));
+    button.addEventListener("click", () => setUp(set, notice));
     return button;
   });
   const reset = make("button", { type: "button" }, "Reset");
   // Not disabled, which would take the focus away.
   const mark = () => reset.setAttribute("aria-disabled", String(same(state.get(), state.first)));
-  reset.addEventListener("click", () => show({}, help));
+  reset.addEventListener("click", () => setUp({}, help));
   model.on("change:state", mark);
   mark();
   el.classList.add("d2lmini-figure");
@@ -93,11 +93,11 @@ export function figure(model, el, { title, controls, parts, help, state }) {
     target.setAttribute("data-lm-suppress-shortcuts", "true"));
   el.setAttribute("aria-label", title);
   el.replaceChildren(
-    make("div", { className: "head" }, make("p", { className: "title" }, title), reset),
+    make("div", { className: "heading" }, make("p", { className: "title" }, title), reset),
     ...(tries.length ? [make("div", { className: "tries" }, "Try this:", ...tries)] : []),
     make("div", { className: "controls" }, ...controls),
-    ...(state.refused.length ? [make("p", { className: "note" },
-      `The address asks for what this figure does not have; ignored: ${state.refused.join(", ")}.`)] : []),
+    ...(state.refused.length ? [make("p", { className: "note" }, "The address asks for what this "
+      + `figure does not have; ignored: ${state.refused.join(", ")}.`)] : []),
     note,
     make("div", { className: "parts" }, ...parts),
     said,

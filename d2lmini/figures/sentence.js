@@ -1,11 +1,10 @@
 // The front page and chapter 9: type English, read French, see which word looked at which.
 import { make, show, textField } from "./matrix.js";
 import { controlState, figure, isText, player, upTo } from "./frame.js";
-import { makeNet, normalise, softmax } from "./forward.js";
+import { makeNet, RESERVED, softmax, wordsOf } from "./forward.js";
 import { join, makeSubwords, START } from "./subwords.js";
 import { arcs } from "./arcs.js";
 
-const RESERVED = ["<pad>", "<unk>", "<bos>", "<eos>"];
 const breath = () => new Promise((resolve) => setTimeout(resolve)); // the page may do its own work
 const quoted = (piece) => `“${piece.replace(START, "")}”`;
 
@@ -93,9 +92,6 @@ function render({ model, el }) {
     return made;
   }
 
-  const wordsOf = (typed) => normalise(typed.slice(0, 2000).replace(/[\p{Cc}\p{Cf}]/gu, " "))
-    .split(" ").filter(Boolean);
-
   async function update(given) {
     text.set(given.text);
     chips.forEach((chip, n) => chip.setAttribute("aria-pressed", String(examples[n] === given.text)));
@@ -105,8 +101,9 @@ function render({ model, el }) {
       if (!wordsOf(wanted).length) {
         exhibit({ text: wanted, read: [], written: [], weights: [], likely: [], cut: false });
       } else {
-        const made = await translate(wanted);
-        if (!made) return; // typed on
+        const made = await translate(wanted).catch(() => "none");
+        if (made === "none") frame.note("The network could not be read; the last translation stays.");
+        if (!made || made === "none") return; // typed on, or nothing to show
         exhibit(made);
         if (examples.includes(wanted)) writer.play();
       }

@@ -1,7 +1,5 @@
 """The translator that was trained on sentences people wrote, in the browser."""
 
-import torch
-
 from d2lmini.figures.arcs import arcs
 from d2lmini.figures.weights import eighths, pack
 from d2lmini.figures.widget import Figure
@@ -39,7 +37,7 @@ def explore_sentence(
         "first": {
             "read": look.read,
             "written": look.written,
-            "weights": rounded(weights),
+            "weights": weights.double().round(decimals=3).tolist(),
             "likely": [
                 [
                     [tokens[i], round(p, 3)]
@@ -57,8 +55,3 @@ def explore_sentence(
     )
     picture = arcs(look.read, look.written, weights)
     return Figure("sentence.js", state, picture, alt, data, eighths(numbers))
-
-
-def rounded(weights: torch.Tensor) -> list:
-    """A matrix as lists, three digits of each number."""
-    return [[round(weight, 3) for weight in row] for row in weights.tolist()]

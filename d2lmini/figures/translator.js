@@ -1,7 +1,7 @@
 // Chapter 9: the trained translator, with all of its attention, from one forward pass.
 import { checkbox, choice, make, matrix, show, slider, textField } from "./matrix.js";
 import { among, controlState, each, figure, isText, upTo } from "./frame.js";
-import { lossOf, makeNet, normalise, search } from "./forward.js";
+import { lossOf, makeNet, normalise, RESERVED, search, wordsOf } from "./forward.js";
 import { thumbnail } from "./thumbnail.js";
 
 const KINDS = {
@@ -9,7 +9,6 @@ const KINDS = {
   decoder: "decoder self-attention",
   cross: "cross-attention",
 };
-const RESERVED = ["<pad>", "<unk>", "<bos>", "<eos>"];
 const VIEWS = { raw: "raw scores", masked: "masked scores", weights: "weights" };
 
 function render({ model, el }) {
@@ -87,8 +86,7 @@ function render({ model, el }) {
 
   // What was read, and what had to be left out of it.
   function read(typed) {
-    const all = normalise(typed.slice(0, 2000).replace(/[\p{Cc}\p{Cf}]/gu, " ")).split(" ")
-      .filter(Boolean);
+    const all = wordsOf(typed);
     const tokens = all.slice(0, numSteps - 1);
     const strangers = tokens.filter((token) => !isKnown(token));
     const notes = [];

@@ -1,10 +1,9 @@
 // Chapter 10: a classifier of reviews, and what each word does to its verdict.
 import { choice, make, matrix, show, strangersNote, textField } from "./matrix.js";
 import { controlState, figure, isText, upTo } from "./frame.js";
-import { makeNet, normalise } from "./forward.js";
+import { makeNet, RESERVED, wordsOf } from "./forward.js";
 import { thumbnail } from "./thumbnail.js";
 
-const RESERVED = ["<pad>", "<unk>", "<bos>", "<eos>"];
 const SHOWN = 6; // replacements that are listed
 
 function render({ model, el }) {
@@ -66,8 +65,6 @@ function render({ model, el }) {
     return { ...encoded, ...net.classify(encoded.memory) };
   };
   const chosenOf = ({ chosen }) => Math.min(chosen, words.length - 1);
-  const wordsOf = (typed) => normalise(typed.slice(0, 2000).replace(/[\p{Cc}\p{Cf}]/gu, " "))
-    .split(" ").filter(Boolean);
   let words = wordsOf(first.text).slice(0, numSteps - 1); // the last review that could be read
 
   function put(word) {

@@ -1,14 +1,13 @@
 // Chapter 13: a small language model writes, and its cache grows.
 import { choice, make, matrix, show, strangersNote, slider, textField } from "./matrix.js";
 import { between, controlState, each, figure, isText, upTo } from "./frame.js";
-import { dot, normalise } from "./forward.js";
+import { dot, normalise, RESERVED } from "./forward.js";
 import { chance, drawn, makeWriter, probabilitiesOf } from "./modern.js";
 
 const SHOWN = 8; // candidates that are listed
 const LEAST = 0.0005; // with less they are not
 const ALL = 20; // the slider's last place: no limit
 const NAMES = { K: "key", V: "value" };
-const RESERVED = ["<pad>", "<unk>", "<bos>"];
 
 function render({ model, el }) {
   const data = model.get("data");
@@ -16,7 +15,7 @@ function render({ model, el }) {
   const { num_heads: numHeads, num_kv_heads: numKvHeads } = data;
   const [unk, bos, eos] = ["<unk>", "<bos>", "<eos>"].map((token) => vocabulary.indexOf(token));
   const ids = new Map(vocabulary.map((token, i) => [token, i]));
-  RESERVED.concat("<eos>").forEach((token) => ids.delete(token));
+  RESERVED.forEach((token) => ids.delete(token));
   const net = makeWriter(data, model.get("weights"));
   const state = controlState(model, update, { prompt: isText,
     written: each(upTo(vocabulary.length), 0, maxLen), temperature: between(0.1, 3),
