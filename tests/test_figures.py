@@ -23,9 +23,7 @@ WORDS = ["<pad>", "<unk>", "<bos>", "<eos>", "go", "</script>"]
 def machine():
     torch.manual_seed(0)
     net = tiny_net(len(WORDS), len(WORDS))
-    return figures.explore_machine(
-        net.state_dict(), WORDS, WORDS, 2, [("go", "</script> go"), ("go go", "go")]
-    )
+    return figures.explore_machine(net.state_dict(), WORDS, WORDS, 2, "go </script>")
 
 
 def translator():

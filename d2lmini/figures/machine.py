@@ -7,29 +7,38 @@ from d2lmini.figures.weights import floats, pack
 from d2lmini.figures.widget import Figure
 
 # What a part of a block is: its name in the picture, what it does, its class, the chapter and
-# section that show the class, and what a number of its output is the sum of.
+# section that show the class, what a number of its output is the sum of, and its formula.
 HEADS = "products of the heads' outputs with W_o"
+LOOK = (
+    "A = softmax(Q K^T / √{{size}}) in each head;  Y = [A V of all heads] W_o;  "
+    "Q = X W_q, K = {0} W_k, V = {0} W_v"
+)
 
 
 PARTS = {
     "embedding": ("embedding + positions", "an id's row of the table, times √d, plus its position",
                   "TokenEmbedding", ("transformer", "encoder-decoder-and-both"),
-                  "the id's number times √d, and the position's"),
+                  "the id's number times √d, and the position's",
+                  "Y = √{d} · E[id] + P[position]"),
     "attention": ("self-attention", "a weighted mean of what all positions offer",
-                  "MultiHeadAttention", ("attention", "the-class"), HEADS),
+                  "MultiHeadAttention", ("attention", "the-class"), HEADS, LOOK.format("X")),
     "self_attention": ("causal self-attention",
                        "a weighted mean of what this and earlier positions offer",
-                       "MultiHeadAttention", ("attention", "the-class"), HEADS),
+                       "MultiHeadAttention", ("attention", "the-class"), HEADS, LOOK.format("X")),
     "cross_attention": ("cross-attention", "a weighted mean of what the encoder's positions offer",
-                        "MultiHeadAttention", ("attention", "the-class"), HEADS),
+                        "MultiHeadAttention", ("attention", "the-class"), HEADS,
+                        LOOK.format("memory")),
     "addnorm": ("add & norm", "the part's input is added, and each position is normalised",
-                "AddNorm", ("addnorm", "add-norm"), ""),
+                "AddNorm", ("addnorm", "add-norm"), "",
+                "Y = (X − mean) / √variance · gain + bias;  X = shortcut + branch"),
     "ffn": ("feed-forward", "two layers with a ReLU between, at each position alone",
             "PositionWiseFFN", ("ffn", "a-network-for-one-token-by-hand"),
-            "products of the units that are awake with dense2, and its bias"),
+            "products of the units that are awake with dense2, and its bias",
+            "Y = max(0, X W_1 + b_1) W_2 + b_2"),
     "output": ("output layer", "a score for each word of the target vocabulary",
                "nn.Linear", ("transformer", "encoder-decoder-and-both"),
-               "products of the features with the word's weights, and its bias"),
+               "products of the features with the word's weights, and its bias",
+               "Y = X W + b;  probabilities = softmax(Y), row by row"),
 }  # fmt: skip
 
 
@@ -37,7 +46,8 @@ TRIES = [
     (
         "Where the sides meet",
         "cross_attention",
-        "Rows are words of the translation, columns words of the source: no other block sees both.",
+        "Rows are French, columns English: no other block sees both. Where does the row that "
+        "writes “la” look?",
     ),
     (
         "No look ahead",
@@ -47,24 +57,25 @@ TRIES = [
     (
         "The next word",
         "output",
-        "In the last row, the word with the largest score is the one to write next.",
+        "In each row, the word with the largest logit is the one to write next.",
     ),
 ]
 
 
-def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, pairs) -> Figure:
-    """The encoder-decoder as a picture; a sentence can be stepped through its blocks.
+def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, sentence) -> Figure:
+    """The encoder-decoder as a picture; the reader's sentence goes through its blocks.
 
     Args:
         state_dict: of a small EncoderDecoder of chapter 7.
         src_tokens, tgt_tokens: the vocabularies' tokens, by id.
         num_heads: of the net.
-        pairs: sentences of known tokens, and what the decoder has written so far.
+        sentence: of known tokens, the first to be shown.
     Source: chapter 7.
     """
     numbers = {
         name: tensor.detach().float().cpu() for name, tensor in state_dict.items()
     }
+    width = numbers["encoder.embedding.embedding.weight"].shape[1]
     layers = 1 + max(int(name.split(".")[3]) for name in numbers if ".blocks." in name)
     order = {
         "encoder": ["attention", "addnorm1", "ffn", "addnorm2"],
@@ -80,30 +91,22 @@ def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, pairs) -> Fig
     blocks = []
     for side, path in paths:
         part = path.rpartition(".")[2].rstrip("0123456789")
-        name, does, class_name, (slug, section), sums = PARTS[part]
+        name, does, class_name, (slug, section), sums, formula = PARTS[part]
         chapter = CHAPTERS[slug]
         blocks.append({
             "side": side, "part": part.removesuffix("_attention"), "kind": part, "name": name,
             "does": does, "class_name": class_name, "sums": sums,
+            "formula": formula.format(d=width, size=width // num_heads),
             "shown": f"{chapter.page}#{section}", "page": chapter.page, "chapter": chapter.number,
             "from": "the block before" if part != "embedding" else "the vocabulary",
             "parameters": sum(
                 t.numel() for key, t in numbers.items() if key.startswith(f"{path}.")
             ),
         })  # fmt: skip
-    sentences = []
-    for source, target in pairs:
-        words = [*source.split(), "<eos>"], ["<bos>", *target.split()]
-        ids = [
-            [v.index(w) for w in ws]
-            for ws, v in zip(words, (src_tokens, tgt_tokens), strict=True)
-        ]
-        keys = "source", "target", "source_ids", "target_ids"
-        sentences.append(dict(zip(keys, (*words, *ids), strict=True)))
     data = {
         **pack(numbers, num_heads, layers),
         "blocks": blocks,
-        "sentences": sentences,
+        "src_tokens": src_tokens,
         "tgt_tokens": tgt_tokens,
     }
     picture = block_diagram(blocks)
@@ -121,7 +124,7 @@ def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, pairs) -> Fig
     tries = [
         (name, {"block": kinds.index(kind)}, notice) for name, kind, notice in TRIES
     ]
-    state = {"sentence": 0, "block": 0}
+    state = {"text": sentence, "block": 0, "step": 0}
     return Figure("machine.js", state, picture, alt, data, floats(numbers), tries)
 
 

@@ -106,10 +106,26 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
   let state = { rows: [], columns: [] };
   let cursor = [0, 0];
 
+  // Marks the row and the column of a cell, here and in the matrices beside this one: the same
+  // cell if they are alike, the row if only the rows are. No cell: nothing is marked.
+  element.light = (like, i, j) => {
+    const alike = cells.length === like[0] ? [i, cells[0]?.length === like[1] ? j : null] : [];
+    [...body.rows].forEach((row, r) => row.firstChild.classList.toggle("at", r === alike[0]));
+    [...head.querySelectorAll("th")].forEach((th, c) => th.classList.toggle("at", c === alike[1]));
+    for (const cell of body.querySelectorAll("td.at")) cell.classList.remove("at");
+    cells[alike[0]]?.[alike[1]]?.classList.add("at");
+  };
+  const light = (...place) => {
+    for (const sibling of element.parentElement?.children ?? []) {
+      sibling.light?.([cells.length, cells[0]?.length], ...place);
+    }
+  };
+
   const reach = (i, j) => {
     cells[cursor[0]]?.[cursor[1]]?.setAttribute("tabindex", "-1");
     cursor = [i, j];
     cells[i][j].setAttribute("tabindex", "0");
+    light(i, j);
     const whole = element.closest(".d2lmini-figure");
     if (whole) whole.explained = element; // whose number the explanation is about
     onReach?.(`${state.heading}[${state.rows[i]}, ${state.columns[j]}] = ${state.explain(i, j)}`, i, j);
@@ -147,6 +163,8 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
   };
   body.addEventListener("pointerover", onCell);
   body.addEventListener("focusin", onCell);
+  body.addEventListener("pointerleave", () => light());
+  body.addEventListener("focusout", () => light());
   body.addEventListener("keydown", (event) => {
     const step = {
       ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],

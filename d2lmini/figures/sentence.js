@@ -4,6 +4,7 @@ import { controlState, figure, isText, player, upTo } from "./frame.js";
 import { makeNet, RESERVED, softmax, wordsOf } from "./forward.js";
 import { join, makeSubwords, START } from "./subwords.js";
 import { arcs } from "./arcs.js";
+import { wordLine } from "./words.js";
 
 const breath = () => new Promise((resolve) => setTimeout(resolve)); // the page may do its own work
 const quoted = (piece) => `“${piece.replace(START, "")}”`;
@@ -20,7 +21,6 @@ function render({ model, el }) {
   let now = { ...first, text: examples[0], cut: false }; // what is shown
   let wanted = now.text;
   let pointed = null; // { side, i }, the word under the pointer
-  let focused = { read: 0, written: 0 }; // of each line, the word that Tab reaches
   let shown = now.written.length; // how many words are written yet
 
   const text = textField("English", state.get().text,
@@ -44,10 +44,16 @@ function render({ model, el }) {
     return shown < now.written.length;
   });
   const translation = make("p", { className: "translation", lang: "fr", "aria-live": "polite" });
-  const line = (name) =>
-    make("div", { className: "tokens", role: "group", "aria-label": `${name}, in pieces` });
-  const sides = { read: line("Read"), written: line("Written") };
-  const lines = arcs(sides.read, sides.written);
+  const pointing = (side) => (i) => {
+    pointed = i === null ? null : { side, i };
+    drawCurves();
+  };
+  const sides = {
+    read: wordLine("Read, in pieces", { onPoint: pointing("read") }),
+    written: wordLine("Written, in pieces", { onPoint: pointing("written"),
+      onChoose: (i) => state.set({ chosen: state.get().chosen === i ? -1 : i }) }),
+  };
+  const lines = arcs(sides.read.element, sides.written.element);
   const frame = figure(model, el, {
     state,
     title: "English to French, in your browser",
@@ -114,7 +120,6 @@ function render({ model, el }) {
   function exhibit(made) {
     now = made;
     pointed = null;
-    focused = { read: 0, written: 0 };
     shown = now.written.length;
     const strangers = now.read.includes("<unk>") ? "A character that the net has never seen is read as <unk>." : "";
     frame.note(!now.read.length ? "Type an English sentence."
@@ -130,50 +135,14 @@ function render({ model, el }) {
     const whole = now.written.slice(0, shown).filter((piece) => piece !== "<eos>");
     // French has no space before these; to the net each is a word of its own.
     translation.textContent = join(whole).replace(/ (?=[.,…])/gu, "");
-    for (const side of Object.keys(sides)) list(side);
+    const begins = (piece) => piece.startsWith(START) || RESERVED.includes(piece);
+    for (const [side, line] of Object.entries(sides)) {
+      line.update(now[side].map((piece) => piece.replace(START, "")), {
+        classOf: (_, i) => (begins(now[side][i]) ? "" : "goes-on"),
+        ...(side === "written" ? { visible: shown, chosen: state.get().chosen } : {}),
+      });
+    }
     drawCurves();
-  }
-
-  // The buttons are built anew only if their number changes, so that focus stays on one.
-  function list(side) {
-    const buttons = sides[side].children;
-    while (buttons.length > now[side].length) sides[side].lastChild.remove();
-    while (buttons.length < now[side].length) sides[side].append(token(side, buttons.length));
-    [...buttons].forEach((button, i) => {
-      const piece = now[side][i];
-      button.textContent = piece.replace(START, "");
-      button.className = `token${piece.startsWith(START) || RESERVED.includes(piece) ? "" : " goes-on"}`;
-      button.tabIndex = i === focused[side] ? 0 : -1;
-      button.style.visibility = side === "written" && i >= shown ? "hidden" : "";
-      button.setAttribute("aria-pressed", String(side === "written" && i === state.get().chosen));
-    });
-  }
-
-  function token(side, i) {
-    const button = make("button", { type: "button" });
-    const point = (where) => {
-      pointed = where;
-      drawCurves();
-    };
-    button.addEventListener("pointerenter", () => point({ side, i }));
-    button.addEventListener("pointerleave", () => point(null));
-    button.addEventListener("focus", () => {
-      focused[side] = i;
-      if (button.matches(":focus-visible")) point({ side, i });
-    });
-    button.addEventListener("blur", () => point(null));
-    button.addEventListener("click", () =>
-      side === "written" && state.set({ chosen: state.get().chosen === i ? -1 : i }));
-    button.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      const other = sides[side].children[i + step];
-      if (!other) return;
-      event.preventDefault();
-      button.tabIndex = -1;
-      other.tabIndex = 0;
-      other.focus();
-    });
-    return button;
   }
 
   function drawCurves() {

@@ -1,0 +1,49 @@
+// A line of words that can be chosen.
+import { make } from "./matrix.js";
+
+// Tab reaches one word, arrow keys walk to the others. onPoint(i) is called when the pointer or the
+// focus is on a word, onPoint(null) when it has left; onChoose(i) when it is chosen.
+//
+// update(words, { chosen, visible, classOf }): the index of the word that is chosen, if one is; how
+// many can be seen; classOf(word, i) a class for each.
+export function wordLine(name, { onPoint = () => {}, onChoose = () => {} } = {}) {
+  const element = make("div", { className: "tokens", role: "group", "aria-label": name });
+  const buttons = element.children;
+  let reached = 0; // the word that Tab reaches
+
+  const word = (i) => {
+    const button = make("button", { type: "button" });
+    button.addEventListener("pointerenter", () => onPoint(i));
+    button.addEventListener("pointerleave", () => onPoint(null));
+    button.addEventListener("focus", () => {
+      reached = i;
+      if (button.matches(":focus-visible")) onPoint(i);
+    });
+    button.addEventListener("blur", () => onPoint(null));
+    button.addEventListener("click", () => onChoose(i));
+    button.addEventListener("keydown", (event) => {
+      const other = buttons[i + ({ ArrowLeft: -1, ArrowRight: 1 }[event.key] ?? NaN)];
+      if (!other) return;
+      event.preventDefault(); // the page would scroll
+      button.tabIndex = -1;
+      other.tabIndex = 0;
+      other.focus();
+    });
+    return button;
+  };
+
+  // Buttons are built anew only if their number changes, so that the focus stays on one.
+  const update = (words, { chosen = null, visible = words.length, classOf = () => "" } = {}) => {
+    while (buttons.length > words.length) element.lastChild.remove();
+    while (buttons.length < words.length) element.append(word(buttons.length));
+    reached = Math.min(reached, Math.max(0, words.length - 1));
+    [...buttons].forEach((button, i) => {
+      button.textContent = words[i];
+      button.className = `token ${classOf(words[i], i)}`.trim();
+      button.tabIndex = i === reached ? 0 : -1;
+      button.style.visibility = i < visible ? "" : "hidden";
+      if (chosen !== null) button.setAttribute("aria-pressed", String(i === chosen));
+    });
+  };
+  return { element, update };
+}
