@@ -150,6 +150,37 @@ def address_of(page):
     return page.evaluate("location.search + location.hash")
 
 
+def heights_while(figure, page):
+    """The height of a figure at first, and after each thing that a reader may do."""
+    yield figure.bounding_box()["height"]
+    for button in figure.locator(".tries button, .controls .chip").all():
+        button.click()
+        page.wait_for_timeout(50)
+        yield figure.bounding_box()["height"]
+    for control in figure.locator("input[type=range]").all():
+        for key in ("End", "Home"):
+            control.press(key)
+            yield figure.bounding_box()["height"]
+    for control in figure.locator("select:enabled").all():
+        for i in range(min(5, control.evaluate("e => e.options.length"))):
+            control.select_option(index=i)
+            yield figure.bounding_box()["height"]
+    for control in figure.locator("input[type=text]").all():
+        for typed in ("", "go", "go " * 9):
+            control.fill(typed)
+            yield figure.bounding_box()["height"]
+
+
+@each_figure
+def test_nothing_below_a_figure_jumps_while_it_is_operated(show, make):
+    page = show([make()])
+    page.add_style_tag(content="body { width: 750px; font: 16px sans-serif; }")
+    figure = page.locator(".d2lmini-figure")
+    heights = [round(height) for height in heights_while(figure, page)]
+    assert max(heights) - min(heights) <= 1, heights
+    assert page.problems == []
+
+
 @each_figure
 def test_the_address_of_a_state_shows_that_state_elsewhere(show, make):
     page = show([make()])
@@ -269,9 +300,14 @@ def test_a_hypothesis_of_the_beam_can_be_looked_at(show):
     for n in range(4):
         hypotheses.nth(n).press("Enter")
         words = hypotheses.nth(n).inner_text().split()
-        assert figure.locator(".tokens button").all_inner_texts() == words
+        figure.get_by_label("Show").select_option("weights")
+        written = figure.get_by_label("French").locator("button")
+        assert written.all_inner_texts() == words
         rows = figure.locator(".matrix").last.locator("tbody th").all_inner_texts()
-        assert rows == ["<bos>", *words[:-1]]
+        reads = ["<bos>", *words[:-1]]
+        assert rows == [f"{a} → {b}" for a, b in zip(reads, words, strict=True)]
+        figure.get_by_label("Show").select_option("arcs")
+        assert figure.get_by_label("looking").locator("button").count() == len(words)
         pressed = hypotheses.evaluate_all("all => all.map(b => b.ariaPressed)")
         assert pressed.index("true") == n and pressed.count("true") == 1
     for again in (
@@ -285,15 +321,84 @@ def test_a_hypothesis_of_the_beam_can_be_looked_at(show):
     assert page.problems == []
 
 
-def test_without_a_word_the_last_translation_can_still_be_looked_at(show):
+def test_an_emptied_box_empties_the_translation(show):
     page = show([FIGURES["explore_translator"]()])
     figure = page.locator(".d2lmini-figure")
-    written = figure.locator(".tokens").all_inner_texts()
-    figure.get_by_label("English").fill("")
-    assert figure.locator(".tokens").all_inner_texts() == written
-    figure.get_by_label("Search").select_option("4")
-    assert figure.locator(".hypotheses button").count() == 4
-    assert figure.get_by_label("English").input_value() == ""
+    words, height = (
+        figure.locator(".stage .token"),
+        lambda: figure.bounding_box()["height"],
+    )
+    before = height()
+    for view in ("arcs", "weights"):
+        figure.get_by_label("Show").select_option(view)
+        figure.get_by_label("English").fill("go go")
+        assert words.count() and figure.locator(".candidate").count()
+        figure.get_by_label("English").fill("")
+        assert (
+            words.count()
+            == figure.locator(".candidate, [role=gridcell], .curve").count()
+            == 0
+        )
+        assert "Type" in figure.locator(".note").inner_text()
+        assert height() == before
+    assert page.problems == []
+
+
+def test_known_words_go_on_with_what_is_typed(show):
+    page = show([FIGURES["explore_translator"]()])
+    figure = page.locator(".d2lmini-figure")
+    text, known = figure.get_by_label("English"), figure.get_by_label("words it knows")
+    for typed, offered, completed in (
+        ("Go g", ["go"], "Go go"),
+        ("go go", ["</script>", "go"], "go go </script>"),
+        ("zebra", ["</script>", "go"], "zebra </script>"),
+        ("", ["</script>", "go"], "</script>"),
+    ):
+        text.fill(typed)
+        assert known.locator("button").all_inner_texts() == offered
+        known.locator("button").first.click()
+        assert text.input_value() == completed
+    assert page.problems == []
+
+
+def test_the_machine_reads_a_sentence_of_its_words(show):
+    page = show([FIGURES["explore_machine"]()])
+    figure = page.locator(".d2lmini-figure")
+    text, note = figure.get_by_label("English"), figure.locator(".note")
+    known = figure.get_by_label("words it knows").locator("button")
+    assert known.all_inner_texts() == ["go", "</script>"]
+    text.fill("go")
+    known.last.click()
+    assert text.input_value() == "go </script>"
+    rows = figure.locator(".matrix").first.locator("tbody th")
+    assert rows.all_inner_texts() == ["go", "</script>", "<eos>"]
+    for typed, said, read in (
+        ("", "Type a sentence", ["go", "</script>", "<eos>"]),  # the last one stays
+        ("go " * 9, "Only the first 5 words", ["go"] * 5 + ["<eos>"]),
+        ("<pad> <b>x</b>", "Not in the vocabulary", ["<unk>", "<unk>", "<eos>"]),
+    ):
+        text.fill(typed)
+        assert said in note.inner_text() and rows.all_inner_texts() == read
+    assert figure.locator(":is(script, img)").count() == 0
+    assert page.problems == []
+
+
+def test_the_cell_that_is_pointed_at_is_found_again_beside_it(show):
+    page = show([figures.explore_masks()])
+    first, second = (page.locator(".parts .parts").nth(b) for b in (0, 1))
+    first.locator(".matrix").nth(2).locator("tbody tr").nth(1).locator("td").nth(
+        2
+    ).hover()
+    marked = first.locator(".at").evaluate_all("all => all.map((e) => e.tagName)")
+    assert sorted(marked) == ["TD"] * 3 + ["TH"] * 6
+    for matrix in first.locator(".matrix").all():
+        cell = matrix.locator("td.at")
+        row = cell.evaluate("e => e.parentElement.rowIndex")
+        column = cell.evaluate("e => e.cellIndex")
+        assert (row, column) == (2, 3)
+    assert second.locator(".at").count() == 0
+    page.mouse.move(0, 0)
+    assert page.locator(".at").count() == 0
     assert page.problems == []
 
 
@@ -322,7 +427,7 @@ def test_bad_input_is_met_with_a_short_message(show, name, text):
     assert figure.locator(":is(b, script, img)").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     field.fill("go")  # and it goes on
-    assert figure.locator(".matrix").first.locator("td").first.inner_text() is not None
+    assert figure.locator(".parts :is(td, .token)").first.inner_text() is not None
     assert page.problems == []
 
 
@@ -330,7 +435,7 @@ def test_reserved_words_are_words_that_the_net_does_not_know(show):
     page = show([FIGURES["explore_translator"]()])
     figure = page.locator(".d2lmini-figure")
     figure.get_by_label("English").fill("go <pad> go")
-    assert figure.locator(".tokens").first.inner_text().split()[1:] == [
+    assert figure.get_by_label("looked at").locator("button").all_inner_texts() == [
         "go",
         "<unk>",
         "go",
@@ -723,7 +828,9 @@ def test_a_valid_length_follows_its_sentence_until_it_is_set(show):
     assert page.problems == []
 
 
-@pytest.mark.parametrize("name", ["explore_training", "explore_sentence"])
+@pytest.mark.parametrize(
+    "name", ["explore_training", "explore_sentence", "explore_machine"]
+)
 def test_what_has_time_in_it_plays_pauses_and_comes_to_an_end(show, name):
     page = show([FIGURES[name]()])
     figure = page.locator(".d2lmini-figure")
@@ -746,6 +853,8 @@ def test_what_has_time_in_it_plays_pauses_and_comes_to_an_end(show, name):
         row = figure.locator(".translations tbody tr").first
         row.click()
         assert row.get_attribute("class") == "chosen"
+    elif name == "explore_machine":
+        assert "Block 23 of 23" in figure.locator(".note").inner_text()
     else:
         hidden = figure.locator(".token").evaluate_all(
             "all => all.filter((e) => e.style.visibility === 'hidden').length"

@@ -106,7 +106,8 @@ function render({ model, el }) {
     plane.setAttribute("aria-label", `The query at ${show(q[0])}, ${show(q[1])}; the largest weight, ${
       show(Math.max(...p))}, is that of ${words[p.indexOf(Math.max(...p))]}`);
     for (const control of [scaled, size]) control.disable(similarity !== "dot");
-    spread.element.hidden = similarity !== "dot"; // the others do not depend on d_k
+    // The others do not depend on d_k. Its place stays.
+    spread.element.style.visibility = similarity === "dot" ? "" : "hidden";
     kind.set(similarity);
     scaled.set(now.scaled);
     size.set(SIZES.indexOf(d));

@@ -1,5 +1,5 @@
 // Chapter 12: a German caption, its translation, and a line for each weight of the attention.
-import { choice, make, show, strangersNote, textField } from "./matrix.js";
+import { choice, make, show, steady, strangersNote, textField } from "./matrix.js";
 import { among, controlState, figure, isText, upTo } from "./frame.js";
 import { makeNet, normalise, RESERVED, search, wordsOf } from "./forward.js";
 
@@ -50,7 +50,7 @@ function render({ model, el }) {
     controls: [text.element, example.element, layer.element, head.element],
     parts: [
       make("div", { className: "wide" }, order, key),
-      make("div", { className: "links" }, columns.german, lines, columns.english),
+      steady(make("div", { className: "links" }, columns.german, lines, columns.english), 24.5),
       make("div", { className: "wide controls instead" }, place, instead.element, leaveOut),
     ],
     help: "Point at a word to see its lines; choose it to keep them.",

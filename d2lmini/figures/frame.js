@@ -64,9 +64,11 @@ export function player(name, milliseconds, begin, step) {
 // What one may do, controls, pictures, and the line that explains.
 //
 // state is of controlState. tries are in the model's data: { name, set, notice }, of which each
-// sets the state and says what there is to notice.
-export function figure(model, el, { title, controls, parts, help, state }) {
+// sets the state and says what there is to notice. noteLines: for how many lines of a note there is
+// place.
+export function figure(model, el, { title, controls, parts, help, state, noteLines = 1 }) {
   const note = make("p", { className: "note", role: "status" });
+  note.style.minHeight = `${1.35 * noteLines}em`;
   const said = make("p", { className: "explanation", "aria-live": "polite" }, help);
   let atRest = help; // what is said when nothing is pointed at
   const setUp = (changes, notice) => {

@@ -1,5 +1,5 @@
 // Chapter 4: which features of its input does a head read?
-import { choice, make, matrix, show, slider } from "./matrix.js";
+import { choice, make, matrix, show, slider, steady } from "./matrix.js";
 import { among, between, controlState, figure, upTo } from "./frame.js";
 import { attend, linear } from "./forward.js";
 
@@ -22,12 +22,13 @@ function render({ model, el }) {
   const onReach = (text) => frame.explain(text);
   const reads = matrix({ title: "what a head reads", rowsAre: "heads",
     columnsAre: "features of the input", onReach });
-  const place = make("div", { className: "wide heads" });
+  const place = make("div", { className: "heads" });
+  reads.element.classList.add("compact");
   const frame = figure(model, el, {
     state,
     title: "Heads: who reads which features?",
     controls: [heads, order, feature, amount].map((c) => c.element),
-    parts: [reads.element, place],
+    parts: [make("div", { className: "stretched" }, steady(reads.element, 17)), steady(place, 17)],
     help: "Change a feature, and see which heads notice.",
   });
   let maps = [];
@@ -60,6 +61,7 @@ function render({ model, el }) {
     if (maps.length !== n) {
       maps = names.map((name) => matrix({ title: name, rowsAre: "queries",
         columnsAre: "keys", onReach }));
+      maps.forEach((map) => map.element.classList.add("compact"));
       place.replaceChildren(...maps.map((m) => m.element));
     }
     maps.forEach((map, h) => {

@@ -86,6 +86,13 @@ export function show(number, digits = 2) {
   return number.toFixed(digits).replace("-", "−").replace(/^−(0\.?0*)$/, "$1");
 }
 
+// Keeps the height of an element, in rem, whatever it shows: nothing below may jump.
+export function steady(element, height) {
+  element.classList.add("steady");
+  element.style.setProperty("--high", `${height}rem`);
+  return element;
+}
+
 // A table of numbers. Tab reaches it, arrow keys walk in it, the pointer points; whatever is
 // reached is explained in words by update's explain(i, j), through the function onReach.
 //
@@ -147,10 +154,10 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
     cells[cursor[0]]?.[cursor[1]]?.setAttribute("tabindex", "0");
   };
 
-  const label = (header, text) => {
+  const label = (header, text, most) => {
     const letters = [...String(text)];
-    header.textContent = letters.length > 12 ? `${letters.slice(0, 11).join("")}…` : text;
-    header.title = letters.length > 12 ? text : "";
+    header.textContent = letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : text;
+    header.title = letters.length > most ? text : "";
   };
 
   const place = (cell) => [
@@ -182,10 +189,11 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
     const same = rows.length === cells.length && columns.length === (cells[0]?.length ?? -1);
     state = { rows, columns, explain, heading };
     if (!same) build(rows, columns);
+    element.style.setProperty("--rows", rows.length);
     shape.textContent = `(${rows.length}, ${columns.length})`;
     head.classList.toggle("upright", columns.every((label) => String(label).length < 3));
-    [...head.querySelectorAll("th")].forEach((th, j) => label(th, columns[j]));
-    [...body.querySelectorAll("th")].forEach((th, i) => label(th, rows[i]));
+    [...head.querySelectorAll("th")].forEach((th, j) => label(th, columns[j], 12));
+    [...body.querySelectorAll("th")].forEach((th, i) => label(th, rows[i], 24));
     cells.forEach((row, i) => row.forEach((cell, j) => {
       const number = value(i, j);
       const level = Number.isFinite(number) ? Math.min(1, Math.abs(number) / (top || 1)) : 0;

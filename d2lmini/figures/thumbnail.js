@@ -27,3 +27,26 @@ export function thumbnail(title, onChoose) {
   };
   return { element, update };
 }
+
+// Thumbnails of all heads: a group for each kind (kind -> its name), a row for each layer.
+// names are such as "cross.0.2"; update(maps, now): maps[kind][layer][head].weights, and of the
+// state kind, layer, head, off and step.
+export function headPanel(kinds, numLayers, numHeads, onChoose) {
+  const entries = Object.keys(kinds).flatMap((kind) =>
+    Array.from({ length: numLayers * numHeads }, (_, n) =>
+      ({ kind, layer: Math.floor(n / numHeads), head: n % numHeads })));
+  const pictures = entries.map((one) =>
+    thumbnail(`${kinds[one.kind]}, layer ${one.layer}, head ${one.head}`, () => onChoose(one)));
+  const nameOf = ({ kind, layer, head }) => `${kind}.${layer}.${head}`;
+  const groups = Object.entries(kinds).map(([kind, label]) =>
+    make("div", { className: "group" }, make("p", { className: "caption" }, label),
+      make("div", { className: "thumbnails", style: `--columns: ${numHeads}` },
+        ...pictures.filter((_, n) => entries[n].kind === kind).map((p) => p.element))));
+  const update = (maps, now) => pictures.forEach((picture, n) => {
+    const { kind, layer, head } = entries[n];
+    picture.update(maps[kind][layer][head].weights, { chosen: nameOf(entries[n]) === nameOf(now),
+      off: now.off.includes(nameOf(entries[n])), row: kind === "encoder" ? null : now.step });
+  });
+  return { element: make("div", { className: "wide groups" }, ...groups),
+    names: entries.map(nameOf), update };
+}

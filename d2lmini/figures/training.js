@@ -1,5 +1,5 @@
 // Chapter 8: the training run that the page made, epoch by epoch.
-import { choice, make, matrix, show, slider } from "./matrix.js";
+import { choice, make, matrix, show, slider, steady } from "./matrix.js";
 import { controlState, figure, player, upTo } from "./frame.js";
 import { lines } from "./lines.js";
 
@@ -43,7 +43,7 @@ function render({ model, el }) {
     state,
     title: "The training run of this page, replayed",
     controls: [at, film, which, head].map((c) => c.element),
-    parts: [curve.element, map.element, make("div", { className: "wide scrolls" }, translations)],
+    parts: [curve.element, steady(map.element, 16.5), make("div", { className: "wide scrolls" }, translations)],
     help: "Move through the epochs: what is learned first, and what last?",
   });
 

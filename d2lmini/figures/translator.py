@@ -15,6 +15,7 @@ def explore_translator(
     examples,
     translation,
     cross,
+    step=0,
 ) -> Figure:
     """A trained encoder-decoder that runs in the browser, with all of its attention.
 
@@ -26,6 +27,7 @@ def explore_translator(
         examples: pairs of a sentence and its translation; the first is shown at the start.
         translation: the network's translation of the first, for the still picture.
         cross: its cross-attention, (layers, heads, queries, keys).
+        step: of the word whose rivals are shown at the start.
     Source: chapter 9.
     """
     numbers = {
@@ -44,8 +46,8 @@ def explore_translator(
         "kind": "cross",
         "layer": num_layers - 1,
         "head": 0,
-        "step": 0,
-        "view": "weights",
+        "step": step,
+        "view": "arcs",
         "padding": 0,
         "beam": 1,
         "hypothesis": 0,

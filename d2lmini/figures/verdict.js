@@ -1,5 +1,5 @@
 // Chapter 10: a classifier of reviews, and what each word does to its verdict.
-import { choice, make, matrix, show, strangersNote, textField } from "./matrix.js";
+import { choice, make, matrix, show, steady, strangersNote, textField } from "./matrix.js";
 import { controlState, figure, isText, upTo } from "./frame.js";
 import { makeNet, RESERVED, wordsOf } from "./forward.js";
 import { thumbnail } from "./thumbnail.js";
@@ -34,7 +34,7 @@ function render({ model, el }) {
   leaveOut.addEventListener("click", () => put(""));
   const tryAll = make("button", { type: "button" }, "Try every known word here");
   tryAll.addEventListener("click", tryEveryWord);
-  const found = make("ol", { className: "hypotheses" });
+  const found = make("ol", { className: "hypotheses inline" });
   const onReach = (said) => frame.explain(said);
   const effects = matrix({ title: "each word", rowsAre: "what is asked", columnsAre: "tokens",
     onReach });
@@ -48,13 +48,13 @@ function render({ model, el }) {
     title: "A reader of reviews",
     controls: [text.element, example.element],
     parts: [
-      make("div", { className: "wide" }, verdict, read,
+      make("div", { className: "wide" }, verdict, steady(read, 4.2),
         make("div", { className: "controls" }, place, instead.element, leaveOut, tryAll), found),
-      make("div", { className: "wide" }, effects.element),
+      make("div", { className: "wide" }, steady(effects.element, 8.8)),
       make("div", { className: "group" }, make("p", { className: "caption" }, "self-attention"),
         make("div", { className: "thumbnails", style: `--columns: ${numHeads}` },
           ...thumbnails.map((small) => small.element))),
-      map.element,
+      steady(map.element, 19.5),
     ],
     help: "Choose a word, then put another in its place. Choose a small map to see it whole.",
   });
@@ -137,6 +137,7 @@ function render({ model, el }) {
       small.update(attention[layer][head].weights,
         { chosen: layer === given.layer && head === given.head, off: false, row: chosen });
     });
+    map.element.classList.toggle("compact", labelled.length > 9);
     const chosenMap = attention[given.layer][given.head].weights;
     map.update({ heading: `layer ${given.layer}, head ${given.head}`, rows: labelled,
       columns: labelled, top: 1, mark: chosen, value: (i, j) => chosenMap[i][j],

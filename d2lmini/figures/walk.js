@@ -50,6 +50,7 @@ function render({ model, el }) {
   "; grey: people seen in training");
   const frame = figure(model, el, {
     state,
+    noteLines: 2,
     title: "Walking on",
     controls: [example.element, ahead.element, circle.element, reset],
     parts: [

@@ -47,3 +47,14 @@ export function wordLine(name, { onPoint = () => {}, onChoose = () => {} } = {})
   };
   return { element, update };
 }
+
+// The words of a vocabulary that go on with the last one typed; all of them, if none does.
+// complete(word) is the text with that word in its place.
+export function completions(vocabulary, text) {
+  const begun = text.match(/[^\s.,!?]*$/u)[0];
+  const letters = begun.toLowerCase().replaceAll("’", "'");
+  const some = vocabulary.filter((word) => word.startsWith(letters) && word !== letters);
+  const kept = (some.length ? text.slice(0, text.length - begun.length) : text).trimEnd();
+  return { words: some.length ? some : vocabulary,
+    complete: (word) => `${kept}${kept ? " " : ""}${word}` };
+}

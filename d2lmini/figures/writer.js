@@ -1,5 +1,5 @@
 // Chapter 13: a small language model writes, and its cache grows.
-import { choice, make, matrix, show, strangersNote, slider, textField } from "./matrix.js";
+import { choice, make, matrix, show, slider, steady, strangersNote, textField } from "./matrix.js";
 import { between, controlState, each, figure, isText, upTo } from "./frame.js";
 import { dot, normalise, RESERVED } from "./forward.js";
 import { chance, drawn, makeWriter, probabilitiesOf } from "./modern.js";
@@ -61,15 +61,16 @@ function render({ model, el }) {
   [kept, looks].forEach(({ element }) => element.classList.add("dense"));
   const frame = figure(model, el, {
     state,
+    noteLines: 2,
     title: "A writer of stories",
     controls: [prompt.element, example.element, temperature.element, topK.element],
     parts: [
-      make("div", { className: "wide" }, read,
+      make("div", { className: "wide" }, steady(read, 4.2),
         make("div", { className: "controls" }, word, story, back, again),
         make("p", { className: "caption" }, "What could come next; choose one to write it"),
         make("ol", { className: "hypotheses" }, ...candidates.map(({ item }) => item))),
-      kept.element,
-      looks.element,
+      steady(kept.element, 15),
+      steady(looks.element, 15),
     ],
     help: "Write a word, and see what is added to the cache.",
   });
@@ -120,7 +121,7 @@ function render({ model, el }) {
     const ranked = p.map((_, id) => id).sort((a, b) => p[b] - p[a]).slice(0, SHOWN);
     candidates.forEach((candidate, n) => {
       candidate.id = ranked[n];
-      candidate.item.hidden = full || p[candidate.id] < LEAST;
+      candidate.item.style.visibility = full || p[candidate.id] < LEAST ? "hidden" : "";
       candidate.take.textContent = vocabulary[candidate.id];
       candidate.share.textContent = show(p[candidate.id], 3);
       candidate.bar.style.setProperty("--share", p[candidate.id]);
