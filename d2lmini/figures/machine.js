@@ -52,6 +52,7 @@ function render({ model, el }) {
 
   const write = (value) => state.set({ text: value, step: 0 });
   const text = textField("English", first.text, write);
+  text.element.lastChild.size = 14; // five words; what it knows stands beside
   const vocabulary = wordLine("words it knows", { onChoose: (i) => {
     const words = wordsOf(state.get().text);
     // A sentence that has ended is followed by a new one.
@@ -77,7 +78,7 @@ function render({ model, el }) {
   const picture = diagram(blocks, choose);
   const about = make("div", { className: "about" });
   const onReach = (said) => frame.explain(said);
-  const maps = make("div", { className: "parts" });
+  const maps = make("div", { className: "parts looks" });
   const [input, output] = ["input", "output"].map((title) =>
     matrix({ title, rowsAre: "positions", columnsAre: "features", onReach }));
   const all = (m) => m.element.classList.add("compact");

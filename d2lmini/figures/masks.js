@@ -38,7 +38,7 @@ function render({ model, el }) {
     title: "Masks: scores, masked scores, weights",
     controls: [texts[0], lens[0], texts[1], lens[1], padding, causal].map((c) => c.element),
     parts: rows.map((three) =>
-      make("div", { className: "wide parts stretched" }, ...three.map((m) => steady(m.element, 14.8)))),
+      make("div", { className: "wide parts stretched" }, ...three.map((m) => steady(m.element, 15.8)))),
     help: "Point at a number, or reach it by Tab and the arrow keys, to see where it comes from.",
   });
 

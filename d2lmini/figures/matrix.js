@@ -107,8 +107,9 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
   const body = make("tbody");
   const table = make("table", { role: "grid", "aria-label": title }, head, body);
   const axes = make("p", { className: "axes" }, `rows: ${rowsAre}; columns: ${columnsAre}`);
+  const scale = make("p", { className: "axes" });
   const caption = make("p", { className: "caption" }, name, " ", shape);
-  const element = make("div", { className: "matrix" }, caption, table, axes);
+  const element = make("div", { className: "matrix" }, caption, table, axes, scale);
   let cells = [];
   let state = { rows: [], columns: [] };
   let cursor = [0, 0];
@@ -194,8 +195,13 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
     head.classList.toggle("upright", columns.every((label) => String(label).length < 3));
     [...head.querySelectorAll("th")].forEach((th, j) => label(th, columns[j], 12));
     [...body.querySelectorAll("th")].forEach((th, i) => label(th, rows[i], 24));
+    const numbers = rows.map((_, i) => columns.map((_, j) => value(i, j)));
+    const has = (rule) => numbers.some((row) => row.some(rule));
+    scale.textContent = `darkest: ${has((v) => v < 0 && v > -Infinity) ? "±" : ""}${top}${
+      has((v) => Math.abs(v) > top && Number.isFinite(v)) ? " and beyond" : ""}${
+      has((v) => v === -Infinity) ? "; hatched: hidden" : ""}`;
     cells.forEach((row, i) => row.forEach((cell, j) => {
-      const number = value(i, j);
+      const number = numbers[i][j];
       const level = Number.isFinite(number) ? Math.min(1, Math.abs(number) / (top || 1)) : 0;
       cell.style.setProperty("--level", level.toFixed(3));
       cell.className = number === -Infinity ? "masked" : number < 0 ? "negative" : "";
