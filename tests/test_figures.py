@@ -8,6 +8,7 @@ import ipywidgets
 import pytest
 import torch
 from conftest import tiny_net
+from torch import nn
 
 from d2lmini import LearnedPositionalEncoding, TransformerEncoder, figures
 from d2lmini.classification import Classifier, Verdict
@@ -103,6 +104,27 @@ def writer():
     return figures.explore_writer(net, tokens, ["go go", ""])
 
 
+def copier(num_seen):
+    """A copier as chapter 1 has it: its numbers."""
+    return nn.ModuleDict(
+        {
+            "embedding": nn.Embedding(11, 4),
+            "encoder": nn.GRU(4, 6, batch_first=True),
+            "decoder": nn.GRU(4, 6, batch_first=True),
+            "output": nn.Linear(num_seen, 10),
+        }
+    ).state_dict()
+
+
+def recall():
+    torch.manual_seed(0)
+    right = {
+        name: [torch.rand(length) for length in range(2, 17)]
+        for name in ("one code", "attention")
+    }
+    return figures.explore_recall(copier(6), copier(12), right)
+
+
 FIGURES = {
     name: function
     for name, function in inspect.getmembers(figures, inspect.isfunction)
@@ -110,6 +132,7 @@ FIGURES = {
 } | {
     "explore_caption": caption,
     "explore_machine": machine,
+    "explore_recall": recall,
     "explore_sentence": sentence,
     "explore_training": training,
     "explore_translator": translator,

@@ -502,3 +502,56 @@ def test_luck_is_drawn_by_the_probabilities(browser):
     shares = drawn.bincount(minlength=4) / 4000
     assert (shares - torch.tensor(due_shares)).abs().max() < 0.03
     page.close()
+
+
+def test_the_copiers_agree(browser):
+    """What each writes, how surely, and where it looks: strings of every length in training."""
+    torch.manual_seed(1)
+    nets = {"one code": Copier(32), "attention": Copier(64)}
+    right = {name: [torch.zeros(n) for n in range(2, 17)] for name in nets}
+    figure = figures.explore_recall(*(n.state_dict() for n in nets.values()), right)
+    make = "({ shapes }, bytes) => numbersOf(shapes, bytes)"
+    page = open_page(browser, figure, "recall.js", make)
+    for length in range(2, 17):
+        digits = torch.randint(10, (1, length))
+        for name, net in nets.items():
+            got = in_browser(
+                page,
+                "([name, digits]) => copied(net, name, digits)",
+                [name, digits[0].tolist()],
+            )
+            with torch.no_grad():
+                due = net.double()(digits)
+            found = torch.tensor([place["probabilities"] for place in got])
+            assert (found - due[0]).abs().max() < 1e-6
+            assert [place["digit"] for place in got] == due[0].argmax(-1).tolist()
+            weights = [place["weights"] for place in got]
+            if name == "one code":
+                assert weights == [None] * length
+            else:
+                assert (torch.tensor(weights) - net.weights[0]).abs().max() < 1e-6
+    page.close()
+
+
+class Copier(torch.nn.Module):
+    """The copiers of chapter 1, which read what they have written."""
+
+    def __init__(self, num_seen):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(11, 16)
+        self.encoder = torch.nn.GRU(16, 32, batch_first=True)
+        self.decoder = torch.nn.GRU(16, 32, batch_first=True)
+        self.output = torch.nn.Linear(num_seen, 10)
+
+    def forward(self, digits):
+        states, h = self.encoder(self.embedding(digits))
+        read, logits, weights = torch.tensor([[10]]), [], []
+        for _ in range(digits.shape[1]):
+            own, h = self.decoder(self.embedding(read), h)
+            weights.append(torch.softmax(own @ states.mT, -1))
+            if self.output.in_features > 32:
+                own = torch.cat([own, weights[-1] @ states], -1)
+            logits.append(self.output(own))
+            read = logits[-1].argmax(-1)
+        self.weights = torch.cat(weights, 1)
+        return torch.cat(logits, 1).softmax(-1)

@@ -11,6 +11,7 @@ from d2lmini.figures.live import Live
 from d2lmini.figures.machine import explore_machine
 from d2lmini.figures.masks import explore_masks
 from d2lmini.figures.positions import explore_positions
+from d2lmini.figures.recall import explore_recall
 from d2lmini.figures.sentence import explore_sentence
 from d2lmini.figures.stills import panels, still
 from d2lmini.figures.training import explore_training

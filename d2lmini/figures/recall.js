@@ -1,0 +1,93 @@
+// Chapter 1: the two copiers of the page repeat the reader's digits.
+import { make, matrix, show, slider, textField } from "./matrix.js";
+import { controlState, figure, isText, upTo } from "./frame.js";
+import { copied } from "./gru.js";
+import { lines } from "./lines.js";
+import { numbersOf } from "./weights.js";
+
+const NAMES = ["one code", "attention"];
+const [LEAST, MOST] = [2, 16]; // lengths in training
+const MORE = "3141592653589793"; // digits for those who want a longer string
+
+function render({ model, el }) {
+  const { shapes, right } = model.get("data");
+  const P = numbersOf(shapes, model.get("weights"));
+  const state = controlState(model, update, { digits: isText, place: upTo(MOST) });
+  const first = state.get();
+  let digits = []; // the last that could be read
+
+  const typed = textField("Digits", first.digits, (value) => state.set({ digits: value }));
+  const length = slider("Length", { min: LEAST, max: MOST, value: LEAST },
+    (n) => ofLength(n));
+  const place = slider("Place", { min: 0, max: MOST - 1, value: first.place },
+    (i) => state.set({ place: i }));
+  const ofLength = (n) => {
+    const text = digits.join("");
+    state.set({ digits: (text + MORE.slice(text.length)).slice(0, n) });
+  };
+  const rows = make("tbody");
+  rows.addEventListener("click", ({ target }) => { // as Place does by keyboard
+    const cell = target.closest("td");
+    if (cell) state.set({ place: cell.cellIndex - 1 });
+  });
+  const onReach = (text) => frame.explain(text);
+  const share = matrix({ title: "right, by place", rowsAre: "networks",
+    columnsAre: "places, from 0", onReach });
+  const looks = matrix({ title: "where attention looks", rowsAre: "place written",
+    columnsAre: "digits read", onReach });
+  const curve = lines({ title: "Share of digits that are right", xIs: "length",
+    onReach: (i) => ofLength(LEAST + i) });
+  for (const m of [share, looks]) m.element.classList.add("compact", "wide");
+  const frame = figure(model, el, {
+    state,
+    title: "Repeat after me",
+    controls: [typed, length, place].map((c) => c.element),
+    parts: [
+      make("div", { className: "wide scrolls" }, make("table", { className: "repeats" }, rows)),
+      looks.element, share.element, curve.element,
+    ],
+    help: "Struck out: a wrong digit. The two matrices and the curves follow the length.",
+  });
+
+  function update({ digits: text, place: asked }) {
+    const read = [...text].filter((c) => c >= "0" && c <= "9").slice(0, MOST).map(Number);
+    if (read.length >= LEAST) digits = read;
+    else if (!digits.length) digits = [...MORE].slice(0, LEAST).map(Number);
+    const n = digits.length;
+    const p = Math.min(asked, n - 1);
+    const written = NAMES.map((name) => copied(P, name, digits));
+    const cell = (digit, i) => make("td", { className: [i === p ? "chosen" : "",
+      digit === digits[i] ? "" : "wrong"].join(" ") },
+    digit === digits[i] ? String(digit) : make("s", {}, String(digit)));
+    rows.replaceChildren(
+      make("tr", {}, make("th", { scope: "row" }, "read"), ...digits.map(cell)),
+      ...NAMES.map((name, which) => make("tr", {}, make("th", { scope: "row" }, name),
+        ...written[which].map(({ digit }, i) => cell(digit, i)))));
+    const { weights } = written[1][p];
+    looks.update({ rows: [p], columns: digits, top: 1, value: (_, j) => weights[j],
+      explain: (_, j) => `${show(weights[j], 3)}: the weight of place ${j}, a ${
+        digits[j]}, while attention writes place ${p}` });
+    const shares = NAMES.map((name) => right[name][n - LEAST]);
+    share.update({ rows: NAMES, columns: digits.map((_, i) => i), top: 1,
+      value: (which, i) => shares[which][i],
+      explain: (which, i) => `${show(shares[which][i], 3)}: of 500 strings of ${n} digits, how many `
+        + `came back right at place ${i}; mean of three networks` });
+    const mean = (numbers) => numbers.reduce((sum, v) => sum + v, 0) / numbers.length;
+    const lengths = right[NAMES[0]].map((_, i) => LEAST + i);
+    curve.update({ x: lengths, at: n - LEAST, low: 0, high: 1, series: Object.fromEntries(
+      NAMES.map((name) => [name, right[name].map(mean)])) });
+    const said = NAMES.map((name, which) => {
+      const { digit, probabilities } = written[which][p];
+      return `${name} writes ${digit} (probability ${show(probabilities[digit])})`;
+    });
+    frame.note(read.length < LEAST ? "Type two digits at least."
+      : `Place ${p} is a ${digits[p]}: ${said.join(", ")}.${
+        read.join("") === text ? "" : ` Only the first ${n} digits count.`}`);
+    typed.set(text);
+    length.set(n);
+    place.set(p);
+  }
+  update(first);
+}
+
+export default { render };

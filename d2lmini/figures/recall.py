@@ -1,0 +1,70 @@
+"""Two copiers, one with a single code and one that looks back, and the reader's digits."""
+
+import matplotlib.figure
+
+from d2lmini.figures.colours import CYCLE
+from d2lmini.figures.weights import floats
+from d2lmini.figures.widget import Figure
+
+TRIES = [
+    (
+        "Four digits",
+        {"digits": "3141"},
+        "A short string fits into the code: both curves are near 1.",
+    ),
+    (
+        "Sixteen digits",
+        {"digits": "3141592653589793", "place": 12},
+        "The first digits survive in one code, the later ones are guessed; attention hardly cares.",
+    ),
+    (
+        "The last place",
+        {"place": 7},
+        "The eighth digit: the code is the same for each place, the weights are this one's own.",
+    ),
+]
+
+
+def explore_recall(one_code, attention, right) -> Figure:
+    """The copiers of chapter 1 repeat digits that the reader types.
+
+    Args:
+        one_code, attention: the numbers of the two networks, each a state_dict.
+        right: "one code" and "attention" -> for each length from 2 on, the share of strings
+            that came back right at each place, (length,).
+    Source: chapter 1.
+    """
+    numbers = {f"one code.{name}": tensor for name, tensor in one_code.items()}
+    numbers |= {f"attention.{name}": tensor for name, tensor in attention.items()}
+    data = {
+        "shapes": [(name, list(tensor.shape)) for name, tensor in numbers.items()],
+        "right": {
+            name: [[round(share, 3) for share in shares.tolist()] for shares in lengths]
+            for name, lengths in right.items()
+        },
+    }
+    means = {
+        name: [s.mean().item() for s in lengths] for name, lengths in right.items()
+    }
+    picture = matplotlib.figure.Figure(figsize=(4.5, 2.6), layout="constrained")
+    axis = picture.subplots()
+    for (name, curve), colour in zip(means.items(), CYCLE, strict=False):
+        axis.plot(range(2, 2 + len(curve)), curve, label=name, color=colour)
+    axis.set(xlabel="length", ylabel="share of digits that are right", ylim=(0, 1.02))
+    axis.legend(frameon=False)
+    ends = [
+        f"{name} {curve[0]:.2f} and {curve[-1]:.2f}" for name, curve in means.items()
+    ]
+    alt = (
+        "The share of digits that two networks repeat correctly, by length. At the shortest and "
+        f"the longest strings: {', '.join(ends)}."
+    )
+    return Figure(
+        "recall.js",
+        {"digits": "31415926", "place": 5},
+        picture,
+        alt,
+        data,
+        floats(numbers),
+        tries=TRIES,
+    )
