@@ -13,6 +13,7 @@ from torch import nn
 from d2lmini import LearnedPositionalEncoding, TransformerEncoder, figures
 from d2lmini.classification import Classifier, Verdict
 from d2lmini.data.square import simulate_paths
+from d2lmini.figures.depth import WIRINGS, stack, start
 from d2lmini.modern import LanguageModel
 from d2lmini.trajectories import Forecaster, PathEncoder
 from d2lmini.translation import AttentionWeights
@@ -182,6 +183,26 @@ def test_figures_on_one_page_share_nothing(make):
     name = next(iter(first.state))
     first.state = {**first.state, name: "other"}
     assert second.state[name] != "other" and make().state[name] != "other"
+
+
+def test_what_is_said_of_deep_stacks_is_so():
+    """The things to try in chapter 6's figure, and the text around it."""
+
+    def exits(what, depth, scale):
+        stacks = {kind: stack(kind, start(), depth, scale) for kind in WIRINGS}
+        return {kind: found[what][-1] for kind, found in stacks.items()}
+
+    usual, better = (exits("spread", 32, scale) for scale in (1.0, 2.45))
+    assert usual["plain"] < 1e-12 and better["plain"] > 1e-3
+    assert better["shortcuts"] > 1e3
+    silent = exits("share", 32, 0.0)
+    assert silent.pop("plain") == 0 and min(silent.values()) > 0.99
+    for scale in (1.0, 2.45):
+        spread, share = (exits(what, 100, scale) for what in ("spread", "share"))
+        assert all(0.01 < spread[kind] < 10 for kind in ("post-norm", "pre-norm"))
+        assert share["post-norm"] < 0.2 * share["pre-norm"]
+        share = exits("share", 32, scale)  # a norm after the sum divides both alike
+        assert 0.3 < share["post-norm"] / share["shortcuts"] < 3
 
 
 def test_a_live_cell_computes_again_and_has_a_first_state():

@@ -33,6 +33,8 @@ from d2lmini import (
 from d2lmini.data.registry import data_folder
 from d2lmini.data.square import simulate_paths
 from d2lmini.eight_bits import from_bytes, to_bytes
+from d2lmini.figures import depth as depth_figure
+from d2lmini.figures.widget import as_lists
 from d2lmini.modern import LanguageModel
 from d2lmini.trajectories import Forecaster, PathEncoder, constant_velocity
 from d2lmini.translator import SubwordTranslator
@@ -501,6 +503,27 @@ def test_luck_is_drawn_by_the_probabilities(browser):
     drawn = torch.tensor(in_browser(page, script, due_shares := [0.5, 0.3, 0.0, 0.2]))
     shares = drawn.bincount(minlength=4) / 4000
     assert (shares - torch.tensor(due_shares)).abs().max() < 0.03
+    page.close()
+
+
+def test_the_stacks_of_chapter_6_agree(browser):
+    """Signal and gradient in every wiring, as autograd has them, and what a shortcut carries."""
+    page = browser.new_page()
+    text = figures.browser_module("stack.js")
+    page.add_script_tag(content=re.sub(r"\bexport ", "", text))
+    for depth, scale in ((6, 1.0), (32, 2.45), (100, 0.5)):
+        net = depth_figure.start()
+        layers = net.pop("layers")
+        data = as_lists(net | {"layers": layers[:depth].double() / 127 / 4})
+        for kind in depth_figure.WIRINGS:
+            due = depth_figure.stack(kind, net | {"layers": layers}, depth, scale)
+            got = in_browser(
+                page,
+                "([kind, scale, d]) => measured(kind, { ...d, scale }, d.points, d.targets)",
+                [kind, scale, data],
+            )
+            for name, numbers in due.items():
+                assert got[name] == pytest.approx(numbers, rel=1e-6), (kind, name)
     page.close()
 
 

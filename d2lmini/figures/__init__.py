@@ -5,6 +5,7 @@ A builder takes numbers and words, never modules.
 
 from d2lmini.figures.attention import explore_attention
 from d2lmini.figures.caption import explore_caption
+from d2lmini.figures.depth import explore_depth
 from d2lmini.figures.heads import explore_heads
 from d2lmini.figures.layers import explore_layers
 from d2lmini.figures.live import Live

@@ -1,0 +1,72 @@
+// Chapter 6: what arrives at the end of a deep stack, and what comes back, in four wirings.
+import { make, show, slider } from "./matrix.js";
+import { among, between, controlState, figure, upTo } from "./frame.js";
+import { lines } from "./lines.js";
+import { measured, WIRINGS } from "./stack.js";
+
+const DEPTHS = [2, 6, 12, 18, 32, 50, 100];
+const MOST = 6; // powers of ten, up and down, that a picture shows
+const KINDS = {
+  spread: "Signal: how far apart the points are",
+  gradient: "Gradient: what comes back",
+  share: "Share of the stream that came by the shortcut",
+};
+
+function render({ model, el }) {
+  const { enter, leave, points, targets, width } = model.get("data");
+  const bytes = model.get("weights"); // a layer after the other: whole numbers, 127 for 1/√width
+  const layers = Array.from({ length: bytes.byteLength / width ** 2 }, (_, l) =>
+    Array.from({ length: width }, (_, o) => Array.from({ length: width }, (_, k) =>
+      bytes.getInt8((l * width + o) * width + k) / 127 / Math.sqrt(width))));
+  const state = controlState(model, update, { depth: among(DEPTHS), scale: between(0, 3),
+    layer: (v, { depth }) => among(DEPTHS)(depth) && upTo(depth + 1)(v) });
+  const first = state.get();
+  const depth = slider("Layers", { min: 0, max: DEPTHS.length - 1,
+    value: DEPTHS.indexOf(first.depth), format: (i) => String(DEPTHS[i]) },
+  (i) => state.set({ depth: DEPTHS[i], layer: DEPTHS[i] }));
+  const scale = slider("Starting weights, times the usual", { min: 0, max: 3, step: 0.05,
+    value: first.scale, format: (v) => show(v) }, (v) => state.set({ scale: v }));
+  const plots = Object.entries(KINDS).map(([kind, title]) => [kind, lines({ title,
+    xIs: "layer", onReach: (l) => state.set({ layer: l }) })]);
+  const frame = figure(model, el, {
+    state,
+    title: "What arrives at the end of a stack, and what comes back?",
+    controls: [depth, scale].map((c) => c.element),
+    parts: plots.map(([, plot]) => plot.element),
+    help: "Before any training; axes in powers of ten. Move a marker from layer to layer.",
+  });
+  for (const [, plot] of plots) plot.element.classList.add("four");
+  const number = (log) => {
+    if (Math.abs(log) >= MOST) return log < 0 ? `≤ 1e−${MOST}` : `≥ 1e${MOST}`;
+    const digits = Math.abs(log) < 3 ? String(Number((10 ** log).toPrecision(2)))
+      : (10 ** log).toExponential(0);
+    return digits.replace("e+", "e").replace("-", "−");
+  };
+  let drawn = null; // for which depth and scale there are numbers
+  let found;
+
+  function update({ depth: n, scale: s, layer: l }) {
+    if (drawn !== `${n} ${s}`) {
+      const net = { enter, leave, layers: layers.slice(0, n), scale: s };
+      found = WIRINGS.map((wiring) => measured(wiring, net, points, targets));
+      drawn = `${n} ${s}`;
+    }
+    for (const [kind, plot] of plots) {
+      const logs = found.map((one) => one[kind].map((v) =>
+        Math.max(-MOST, Math.min(MOST, Math.log10(v)))));
+      const hidden = kind === "share" ? "plain" : null; // which has no shortcut
+      plot.update({ x: logs[0].map((_, i) => i), at: l, label: number,
+        low: -MOST, high: kind === "share" ? 0 : MOST,
+        series: Object.fromEntries(WIRINGS.map((name, i) => [name,
+          name === hidden ? logs[i].map(() => null) : logs[i]])) });
+    }
+    const grown = found.map(({ spread }) => spread.at(-1) / spread[0]);
+    frame.note(`The signal at the exit, over that at the entrance: ${WIRINGS.map((name, i) =>
+      `${name} ${number(Math.log10(grown[i]))}`).join(", ")}.`);
+    depth.set(DEPTHS.indexOf(n));
+    scale.set(s);
+  }
+  update(first);
+}
+
+export default { render };

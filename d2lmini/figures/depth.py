@@ -1,0 +1,106 @@
+"""What reaches the end of a deep stack, and what comes back, by how its layers are wired."""
+
+import matplotlib.figure
+import torch
+from torch.nn import functional as F
+
+from d2lmini.figures.colours import CYCLE
+from d2lmini.figures.widget import Figure, as_lists
+
+WIDTH, MOST_LAYERS, NUM_POINTS = 16, 100, 24
+WIRINGS = ["plain", "shortcuts", "post-norm", "pre-norm"]
+TRIES = [
+    (
+        "A better start",
+        {"scale": 2.45},
+        "Plain layers hand on a signal now. Shortcuts alone make it grow like interest.",
+    ),
+    (
+        "Silent branches",
+        {"scale": 0.0},
+        "Every branch adds nothing: three wirings pass everything on, plain layers nothing.",
+    ),
+    (
+        "A hundred layers",
+        {"depth": 100, "layer": 100},
+        "Both norms keep the sizes in bounds. In which of the two is what entered still there?",
+    ),
+]
+
+
+def explore_depth(depth=32, scale=1.0) -> Figure:
+    """Signal and gradient in a stack of ReLU layers of width 16, wired in four ways.
+
+    Args:
+        depth: number of layers: 2, 6, 12, 18, 32, 50 or 100.
+        scale: of the starting weights, between 0 and 3; 1 is that of nn.Linear, √6 = 2.45 that
+            of He. There are no biases.
+    Source: chapter 6.
+    """
+    state = {"depth": depth, "scale": scale, "layer": depth}
+    net = start()
+    spreads = {kind: stack(kind, net, depth, scale)["spread"] for kind in WIRINGS}
+    picture = matplotlib.figure.Figure(figsize=(4.5, 2.6), layout="constrained")
+    axis = picture.subplots()
+    for (kind, spread), colour in zip(spreads.items(), CYCLE, strict=False):
+        axis.plot(range(depth + 1), spread, label=kind, color=colour)
+    axis.set(xlabel="layer", ylabel="how far apart the points are", yscale="log")
+    axis.legend(frameon=False)
+    ends = [f"{kind} {spread[-1]:.1g}" for kind, spread in spreads.items()]
+    alt = (
+        f"How far apart the points are, layer by layer, in stacks of {depth} layers: at the "
+        f"entrance {spreads['plain'][0]:.1g}, and at the exit {', '.join(ends)}."
+    )
+    layers = net.pop("layers").to(torch.int8).numpy().tobytes()
+    data = as_lists(net) | {"width": WIDTH}
+    return Figure("depth.js", state, picture, alt, data, layers, tries=TRIES)
+
+
+def start():
+    """Points, what they should become, and the weights; those of the layers in steps of 1/127."""
+    generator = torch.Generator().manual_seed(0)
+
+    def uniform(*shape):
+        return torch.rand(shape, generator=generator) * 2 - 1
+
+    points = uniform(NUM_POINTS, 2)
+    return {
+        "points": points,
+        "targets": torch.sin(3 * points[:, 0]) * torch.cos(3 * points[:, 1]),
+        "enter": uniform(WIDTH, 2) / 2**0.5,
+        "leave": uniform(WIDTH) / WIDTH**0.5,
+        "layers": (uniform(MOST_LAYERS, WIDTH, WIDTH) * 127).round(),
+    }
+
+
+def stack(kind, net, depth, scale):
+    """For each place of a stack, in double precision: how far the points are apart, the size of
+    the gradient, and the share of the stream that came by the shortcut.
+    """
+    net = {name: tensor.double() for name, tensor in net.items()}
+    layers = net["layers"][:depth] * scale / 127 / WIDTH**0.5
+    h = (net["points"] @ net["enter"].T).requires_grad_()
+    streams, carried = [h], [h]
+    for W in layers:
+        read = F.layer_norm(h, (WIDTH,)) if kind == "pre-norm" else h
+        made = torch.relu(read) @ W.T
+        h = made if kind == "plain" else h + made
+        kept = carried[-1] * (kind != "plain")
+        if kind == "post-norm":
+            kept = (kept - kept.mean(-1, keepdim=True)) / (
+                h.var(-1, correction=0) + 1e-5
+            ).sqrt()[:, None]
+            h = F.layer_norm(h, (WIDTH,))
+        streams.append(h)
+        carried.append(kept)
+    seen = F.layer_norm(h, (WIDTH,)) if kind == "pre-norm" else h
+    loss = (seen @ net["leave"] - net["targets"]).square().mean()
+    gradients = torch.autograd.grad(loss, streams)
+    return {
+        "spread": [(h - h.mean(0)).square().mean().sqrt().item() for h in streams],
+        "gradient": [g.norm().item() for g in gradients],
+        "share": [
+            (kept.norm() / h.norm().clamp(min=1e-300)).item()
+            for kept, h in zip(carried, streams, strict=True)
+        ],
+    }

@@ -1,0 +1,89 @@
+// Chapter 6: a stack of ReLU layers in four wirings, forward and backward.
+import { dot } from "./forward.js";
+
+export const WIRINGS = ["plain", "shortcuts", "post-norm", "pre-norm"];
+
+const add = (a, b) => a.map((v, k) => v + b[k]);
+const meanOf = (x) => x.reduce((sum, v) => sum + v, 0) / x.length;
+const times = (W, x) => W.map((row) => dot(row, x));
+const backThrough = (W, g) => g.map((_, k) => W.reduce((sum, row, o) => sum + row[k] * g[o], 0));
+const relu = (x) => x.map((v) => Math.max(0, v));
+// What of a gradient a ReLU lets through on the way back, if x came on the way there
+const gate = (x, g) => g.map((v, k) => (x[k] > 0 ? v : 0));
+
+// Layer normalisation without scale and shift, and the size that it divided by
+function norm(x) {
+  const mean = meanOf(x);
+  const size = Math.sqrt(meanOf(x.map((v) => (v - mean) ** 2)) + 1e-5);
+  return { y: x.map((v) => (v - mean) / size), size };
+}
+function backThroughNorm({ y, size }, g) {
+  const [mean, along] = [meanOf(g), meanOf(g.map((v, k) => v * y[k]))];
+  return g.map((v, k) => (v - mean - y[k] * along) / size);
+}
+
+// For one point, layer by layer: the stream; what of it came all the way by the shortcut; and the
+// gradient of (answer - target)^2 by it.
+function through(wiring, { enter, leave, layers, scale }, point, target) {
+  const weights = layers.map((W) => W.map((row) => row.map((v) => v * scale)));
+  const stream = [times(enter, point)];
+  const carried = [stream[0]];
+  const back = []; // for each layer: the gradient by its input, from that by its output
+  for (const W of weights) {
+    const [h, k] = [stream.at(-1), carried.at(-1)];
+    if (wiring === "pre-norm") {
+      const inner = norm(h);
+      stream.push(add(h, times(W, relu(inner.y))));
+      carried.push(k);
+      back.push((g) => add(g, backThroughNorm(inner, gate(inner.y, backThrough(W, g)))));
+      continue;
+    }
+    const made = times(W, relu(h));
+    if (wiring === "plain") {
+      stream.push(made);
+      carried.push(k.map(() => 0));
+      back.push((g) => gate(h, backThrough(W, g)));
+    } else if (wiring === "shortcuts") {
+      stream.push(add(h, made));
+      carried.push(k);
+      back.push((g) => add(g, gate(h, backThrough(W, g))));
+    } else {
+      const outer = norm(add(h, made));
+      const mean = meanOf(k);
+      stream.push(outer.y);
+      carried.push(k.map((v) => (v - mean) / outer.size));
+      back.push((g) => {
+        const within = backThroughNorm(outer, g);
+        return add(within, gate(h, backThrough(W, within)));
+      });
+    }
+  }
+  const last = norm(stream.at(-1)); // pre-norm has one more norm before the end
+  const seen = wiring === "pre-norm" ? last.y : stream.at(-1);
+  const g = leave.map((v) => 2 * (dot(leave, seen) - target) * v);
+  const gradients = [wiring === "pre-norm" ? backThroughNorm(last, g) : g];
+  for (const step of back.toReversed()) gradients.unshift(step(gradients[0]));
+  return { stream, carried, gradients };
+}
+
+// The size of all numbers of several vectors
+const size = (vectors) => Math.sqrt(vectors.reduce((sum, x) => sum + dot(x, x), 0));
+
+// For each place from the entrance to the exit, over all points: how far their streams are apart
+// (root mean square of the distance from their mean, per feature), the size of the gradient of
+// the mean squared error, and the share of the stream that has come by the shortcut.
+export function measured(wiring, net, points, targets) {
+  const runs = points.map((point, n) => through(wiring, net, point, targets[n]));
+  const places = runs[0].stream.map((_, l) => l);
+  return {
+    spread: places.map((l) => {
+      const all = runs.map(({ stream }) => stream[l]);
+      const middle = all[0].map((_, k) => meanOf(all.map((x) => x[k])));
+      const away = all.map((x) => x.map((v, k) => v - middle[k]));
+      return size(away) / Math.sqrt(all.length * middle.length);
+    }),
+    gradient: places.map((l) => size(runs.map((run) => run.gradients[l])) / runs.length),
+    share: places.map((l) =>
+      size(runs.map((run) => run.carried[l])) / size(runs.map((run) => run.stream[l])) || 0),
+  };
+}
