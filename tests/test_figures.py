@@ -126,6 +126,12 @@ def recall():
     return figures.explore_recall(copier(6), copier(12), right)
 
 
+def units():
+    keys = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    biases, values = torch.tensor([0.0, 0.0, -1.0]), torch.tensor([1.0, 1.0, -2.0])
+    return figures.explore_units(keys, biases, values)
+
+
 FIGURES = {
     name: function
     for name, function in inspect.getmembers(figures, inspect.isfunction)
@@ -137,6 +143,7 @@ FIGURES = {
     "explore_sentence": sentence,
     "explore_training": training,
     "explore_translator": translator,
+    "explore_units": units,
     "explore_verdict": verdict,
     "explore_walk": walk,
     "explore_writer": writer,

@@ -14,6 +14,7 @@ from d2lmini import (
     Classifier,
     EncoderDecoder,
     LearnedPositionalEncoding,
+    PositionWiseFFN,
     TransformerDecoder,
     TransformerEncoder,
     Vocab,
@@ -524,6 +525,36 @@ def test_the_stacks_of_chapter_6_agree(browser):
             )
             for name, numbers in due.items():
                 assert got[name] == pytest.approx(numbers, rel=1e-6), (kind, name)
+    page.close()
+
+
+def test_the_units_of_chapter_5_agree(browser):
+    """Output, hidden layer and the token's own matrix, which is the derivative."""
+    page = browser.new_page()
+    text = figures.browser_module("units.js")
+    page.add_script_tag(content=re.sub(r"\bexport (default .*)?", "", text))
+    torch.manual_seed(0)
+    for relu in (True, False):
+        for token in torch.rand(20, 2, dtype=torch.float64) * 2 - 0.5:
+            ffn = PositionWiseFFN(2, 3, num_outputs=1).double()
+            ffn.relu = ffn.relu if relu else torch.nn.Identity()
+            with torch.no_grad():
+                ffn.dense2.bias.zero_()
+                hidden = ffn.relu(ffn.dense1(token))
+            keys, values = ffn.dense1.weight, ffn.dense2.weight.T
+            units = torch.cat([keys, ffn.dense1.bias[:, None], values], dim=1)
+            got = in_browser(
+                page,
+                "([token, units, relu]) => look(token, units, relu)",
+                [token.tolist(), units.tolist(), relu],
+            )
+            J = torch.autograd.functional.jacobian(ffn, token)[0]
+            output = ffn(token).item()
+            assert got["output"] == pytest.approx(output)
+            assert got["weights"] == pytest.approx(hidden.tolist())
+            assert got["own"][:2] == pytest.approx(J.tolist())
+            constant = output - (J @ token).item()
+            assert got["own"][2] == pytest.approx(constant, abs=1e-12)
     page.close()
 
 

@@ -17,6 +17,7 @@ from d2lmini.figures.sentence import explore_sentence
 from d2lmini.figures.stills import panels, still
 from d2lmini.figures.training import explore_training
 from d2lmini.figures.translator import explore_translator
+from d2lmini.figures.units import explore_units
 from d2lmini.figures.verdict import explore_verdict
 from d2lmini.figures.walk import explore_walk
 from d2lmini.figures.widget import Figure, browser_module

@@ -162,7 +162,7 @@ def test_there_is_a_still_picture_for_each_figure(built):
         path.name: path.read_text(encoding="utf-8").count('class="d2lmini-still"')
         for path in built.glob("book/*.html")
     }
-    assert sum(number.values()) == 17
+    assert sum(number.values()) == 18
     assert number["04-attention.html"] == 2  # in the plane, and heads
 
 

@@ -1,0 +1,58 @@
+"""The hidden units of a small network as lines, and a token that wakes them."""
+
+import matplotlib.figure
+import torch
+
+from d2lmini.figures.colours import CYCLE, SEQUENTIAL
+from d2lmini.figures.widget import Figure
+
+TRIES = [
+    (
+        "Over the fold",
+        {"token": [0.8, 0.7]},
+        "Unit 2 wakes and takes away twice its sum: the slopes turn from 1 to −1.",
+    ),
+    (
+        "Two units",
+        {"units": [[1.0, -1.0, 0.0, 1.0], [-1.0, 1.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0]]},
+        "Another fold, along a = b: one unit for each side of it, and XOR needs no third.",
+    ),
+    (
+        "Without the ReLU",
+        {"relu": False},
+        "Every unit counts for every token: one matrix for the whole plane, and no XOR.",
+    ),
+]
+
+
+def explore_units(keys, biases, values, token=(0.35, 0.3)) -> Figure:
+    """One output of a network of two features and three hidden units, which can be changed.
+
+    Args:
+        keys: (3, 2), a row a unit; between -3 and 3, as the rest.
+        biases, values: (3,), what a unit adds to its sum, and what it writes.
+        token: the features a and b, between -0.5 and 1.5.
+    Source: chapter 5.
+    """
+    units = torch.cat([keys, biases[:, None], values[:, None]], dim=1)  # (3, 4)
+    state = {"token": list(token), "units": units.tolist(), "unit": 2, "relu": True}
+    side = torch.linspace(-0.5, 1.5, 101)
+    plane = torch.stack(torch.meshgrid(side, side, indexing="xy"), dim=-1)
+    sums = plane @ keys.T + biases  # (101, 101, 3)
+    picture = matplotlib.figure.Figure(figsize=(3.4, 3.2), layout="constrained")
+    axis = picture.subplots()
+    answer = (torch.relu(sums) @ values).numpy()
+    ends = -0.5, 1.5, -0.5, 1.5
+    axis.imshow(answer, SEQUENTIAL, origin="lower", extent=ends, vmin=0, vmax=2)
+    for unit, colour in zip(sums.unbind(-1), CYCLE, strict=False):
+        axis.contour(side, side, unit.numpy(), levels=[0], colors=colour)
+    axis.plot(*token, "o", color="black")
+    axis.set(xlabel="a", ylabel="b", xticks=(0, 1), yticks=(0, 1))
+    awake = torch.tensor(token) @ keys.T + biases > 0
+    names = ", ".join(f"unit {i}" for i in awake.nonzero().flatten().tolist())
+    alt = (
+        "The output of a network over the plane of two features, with a line for each of three "
+        f"hidden units, and a token at {tuple(token)}, which wakes {names or 'none of them'}."
+    )
+    data = {"wanted": [0, 1, 1, 0]}
+    return Figure("units.js", state, picture, alt, data, tries=TRIES)
