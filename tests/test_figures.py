@@ -4,7 +4,6 @@ import base64
 import inspect
 import re
 
-import ipywidgets
 import pytest
 import torch
 from conftest import tiny_net
@@ -132,12 +131,56 @@ def units():
     return figures.explore_units(keys, biases, values)
 
 
+def live(compute, same):
+    return figures.Live(
+        "Runs",
+        "Choose.",
+        compute,
+        "What a run of a network of some width shows, for two seeds.",
+        {
+            "width": ("Hidden units", (5, 10, 20, 40), (10, 40)),
+            "seed": ("Seed", range(2), range(2)),
+        },
+        same,
+        [
+            ("More", {"width": 40}, "Is it lower?"),
+            ("Another", {"seed": 1}, "The same?"),
+            ("Both", {"width": 40, "seed": 1}, "And now?"),
+        ],
+    )
+
+
+def note(width, seed):
+    return f"{width} units, seed {seed}."
+
+
+def live_curves():
+    def compute(width, seed):
+        return {"note": note(width, seed), "curves": {"loss": [1.0, seed, 2 / width]}}
+
+    return live(compute, {"x": [0, 5, 10], "x_is": "step", "y_is": "loss"})
+
+
+def live_matrix():
+    def compute(width, seed):
+        return {
+            "note": note(width, seed),
+            "matrix": torch.ones(2, width) * (seed + 1) / 2,
+        }
+
+    same = {"title": "weights", "rows": ["a", "<b>"], "rows_are": "words",
+            "columns_are": "places", "group": 4, "group_is": "head"}  # fmt: skip
+    return live(compute, same)
+
+
 FIGURES = {
     name: function
     for name, function in inspect.getmembers(figures, inspect.isfunction)
     if name.startswith("explore_")
 } | {
     "explore_caption": caption,
+    "Live, curves": live_curves,
+    "Live, matrix": live_matrix,
     "explore_machine": machine,
     "explore_recall": recall,
     "explore_sentence": sentence,
@@ -212,22 +255,17 @@ def test_what_is_said_of_deep_stacks_is_so():
         assert 0.3 < share["post-norm"] / share["shortcuts"] < 3
 
 
-def test_a_live_cell_computes_again_and_has_a_first_state():
-    calls = []
-
-    def draw(width, seed):
-        calls.append((width, seed))
-        return figures.panels([torch.full((1, 1), float(width))], [f"width {width}"])
-
-    width = ipywidgets.IntSlider(3, 1, 9, description="hidden units")
-    seed = ipywidgets.Dropdown(options=[0, 1], description="seed")
-    live = figures.Live(draw, "a square", width=width, seed=seed)
-    first = live.screen.value
-    assert calls == [(3, 0)] and not width.continuous_update
-    page = live._repr_mimebundle_()["text/html"]
-    assert first in page and "(hidden units, seed)" in page
-    width.value = 5
-    assert calls == [(3, 0), (5, 0)] and live.screen.value != first
+@pytest.mark.parametrize("make", [live_curves, live_matrix])
+def test_a_live_cell_has_what_is_ready_and_computes_the_rest(make):
+    figure = make()
+    assert {*figure.runs} == {"1 0", "1 1", "3 0", "3 1"}
+    assert "10 units, seed 0" in figure.runs["1 0"]["note"]
+    figure.state = {**figure.state, "width": 20, "seed": 1}
+    assert len(figure.runs) == 5 and "20 units, seed 1" in figure.runs["2 1"]["note"]
+    before = figure.runs
+    figure.state = {**figure.state, "width": 40}  # ready
+    figure.state = {**figure.state, "width": 77}  # not offered
+    assert figure.runs is before
 
 
 def test_names_and_texts_cannot_leave_the_alternative_text():

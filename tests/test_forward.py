@@ -535,7 +535,7 @@ def test_the_units_of_chapter_5_agree(browser):
     page.add_script_tag(content=re.sub(r"\bexport (default .*)?", "", text))
     torch.manual_seed(0)
     for relu in (True, False):
-        for token in torch.rand(20, 2, dtype=torch.float64) * 2 - 0.5:
+        for token in torch.rand(100, 2, dtype=torch.float64) * 2 - 0.5:
             ffn = PositionWiseFFN(2, 3, num_outputs=1).double()
             ffn.relu = ffn.relu if relu else torch.nn.Identity()
             with torch.no_grad():

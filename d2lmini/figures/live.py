@@ -1,45 +1,88 @@
-"""Controls that run PyTorch in a running notebook."""
+"""Runs of PyTorch with settings that a reader chooses."""
 
-import html
+from itertools import product
 
-import ipywidgets
+import matplotlib.figure
+import torch
+import traitlets
 
-from d2lmini.figures.stills import still
+from d2lmini.figures.colours import CYCLE
+from d2lmini.figures.stills import panels
+from d2lmini.figures.widget import Figure, as_lists
 
 
-class Live(ipywidgets.VBox):
-    """Controls that run PyTorch anew when they are moved; without a kernel, the first picture.
+class Live(Figure):
+    """What compute returns for the settings that a reader chooses.
+
+    A page has the settings that are ready, computed before it was made. A running notebook
+    computes any other when it is asked for.
 
     Args:
-        draw: called with the values of the controls, by name; returns a matplotlib figure.
-        alt: what the pictures show, in words.
-        controls: name -> an ipywidgets control with a description.
+        title, help: of the figure.
+        compute: called with a value of each control, by name; returns a dictionary: "note", and
+            "curves", label -> numbers, or "matrix", (rows, columns).
+        alt: what the first picture shows, in words.
+        controls: name -> (description, values, those that are ready); the first to be ready
+            is shown at first.
+        same: what all of them have in common. Of curves: x, x_is, y_is and, if the axis should not
+            end at the largest number, high; of a matrix: title, rows, rows_are, columns_are, and,
+            as its columns come in groups, group (how many) and group_is.
+        tries: as a Figure has them.
     Source: chapter 4.
     """
 
-    def __init__(self, draw, alt, **controls):
-        self.draw, self.alt, self.controls = draw, alt, controls
-        self.screen = ipywidgets.HTML()
-        super().__init__([*controls.values(), self.screen])
-        for control in controls.values():
-            control.style.description_width = "initial"
-            if control.has_trait("continuous_update"):
-                control.continuous_update = (
-                    False  # one training a move, not one a pixel
-                )
-            control.observe(self.redraw, "value")
-        self.redraw()
+    runs = traitlets.Dict().tag(sync=True)
 
-    def redraw(self, change=None):
-        """Compute and show the picture for the present values."""
-        values = {name: control.value for name, control in self.controls.items()}
-        self.screen.value = still(self.draw(**values), self.alt, "d2lmini-first")
+    def __init__(self, title, help, compute, alt, controls, same, tries=()):
+        self.compute = compute
+        self.values = {name: list(values) for name, (_, values, _) in controls.items()}
+        ready = {name: list(values) for name, (_, _, values) in controls.items()}
+        runs = {}
+        for values in product(*ready.values()):
+            settings = dict(zip(ready, values, strict=True))
+            runs[self.place(settings)] = as_lists(compute(**settings))
+        state = {name: values[0] for name, values in ready.items()}
+        first = runs[self.place(state)]
+        if "x" in same:
+            state["at"] = len(same["x"]) - 1
+        listed = [
+            {
+                "name": name,
+                "description": text,
+                "values": list(values),
+                "ready": ready[name],
+            }
+            for name, (text, values, _) in controls.items()
+        ]
+        data = {"title": title, "help": help, "controls": listed, "same": same}
+        super().__init__("live.js", state, picture(first, same), alt, data, tries=tries)
+        self.runs = runs
+        self.observe(self.run, "state")
 
-    def _repr_mimebundle_(self, **kwargs):
-        bundle = super()._repr_mimebundle_(**kwargs)
-        names = ", ".join(control.description for control in self.controls.values())
-        how = (
-            f"<p>In a running notebook this cell has controls ({html.escape(names)}), and each "
-            "move runs it again; the preface says how to run one. Above: its first state.</p>"
+    def place(self, settings):
+        """Settings as the browser looks them up: the number of each value."""
+        return " ".join(
+            str(self.values[name].index(settings[name])) for name in self.values
         )
-        return bundle | {"text/html": self.screen.value + how}
+
+    def run(self, change):
+        """Compute what is asked for, unless it is there already."""
+        settings = {name: change["new"][name] for name in self.values}
+        known = all(v in self.values[name] for name, v in settings.items())
+        if known and self.place(settings) not in self.runs:
+            new = {self.place(settings): as_lists(self.compute(**settings))}
+            self.runs = self.runs | new
+
+
+def picture(run, same):
+    """A run as a matplotlib figure that no notebook shows by itself."""
+    if "matrix" in run:
+        title = [same["title"]]
+        return panels([torch.tensor(run["matrix"])], title, same["rows"])
+    figure = matplotlib.figure.Figure(figsize=(4.5, 2.6), layout="constrained")
+    axis = figure.subplots()
+    for (label, numbers), colour in zip(run["curves"].items(), CYCLE, strict=False):
+        axis.plot(same["x"], numbers, label=label, color=colour)
+    axis.set(xlabel=same["x_is"], ylabel=same["y_is"])
+    axis.legend(frameon=False)
+    return figure

@@ -5,7 +5,7 @@
 // disk may neither fetch nor import files, but it may import a Blob.
 //
 // This is done for the book's figures only. An ipywidgets slider needs a kernel to do anything,
-// so it is not shown; its cell shows a picture instead.
+// so it is not shown.
 (() => {
   const STATE = 'script[type="application/vnd.jupyter.widget-state+json"]';
   const VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]';

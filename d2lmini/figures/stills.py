@@ -11,7 +11,7 @@ import matplotlib.figure
 from d2lmini.figures.colours import DIVERGING, SEQUENTIAL, hatch
 
 
-def still(picture, alt: str, kind: str = "d2lmini-still", name: str = "") -> str:
+def still(picture, alt: str, name: str = "") -> str:
     """A matplotlib figure as HTML that needs nothing else; name is where links lead."""
     file = io.BytesIO()
     # Without a salt the names in it are random; letters as letters, not as outlines, are small.
@@ -20,7 +20,7 @@ def still(picture, alt: str, kind: str = "d2lmini-still", name: str = "") -> str
     data = base64.b64encode(_light(file.getvalue().decode()).encode()).decode()
     image = f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{data}">'
     place = f' id="figure-{name}"' if name else ""
-    return f'<div class="{kind}"{place}>{image}</div>'
+    return f'<div class="d2lmini-still"{place}>{image}</div>'
 
 
 def _light(svg: str) -> str:

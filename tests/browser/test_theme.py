@@ -145,7 +145,7 @@ def test_without_scripts_each_figure_is_a_picture(browser, addresses, page_name)
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{addresses['file']}/{page_name}")
-    for picture in page.locator(".d2lmini-still img, .d2lmini-first img").all():
+    for picture in page.locator(".d2lmini-still img").all():
         assert len(picture.get_attribute("alt")) > 40
         assert picture.bounding_box()["height"] > 100
     context.close()
@@ -162,16 +162,17 @@ def test_there_is_a_still_picture_for_each_figure(built):
         path.name: path.read_text(encoding="utf-8").count('class="d2lmini-still"')
         for path in built.glob("book/*.html")
     }
-    assert sum(number.values()) == 18
-    assert number["04-attention.html"] == 2  # in the plane, and heads
+    assert sum(number.values()) == 21
+    assert number["04-attention.html"] == 3  # in the plane, trained heads, and heads
 
 
-def test_a_live_cell_shows_its_first_state_and_how_to_run_it(visit):
+def test_a_cell_that_ran_networks_moves_without_a_kernel(visit):
     for name in ("04-attention", "05-feed-forward", "09-attention-maps"):
-        page = visit("file", f"book/{name}.html").page
-        (cell,) = page.locator(".cell_output:has(.d2lmini-first)").all()
-        assert cell.locator(".d2lmini-first img").is_visible()
-        assert "the preface says how to run one" in cell.inner_text()
-        assert (
-            cell.locator("input, button, select").count() == 0
-        )  # nothing that is dead
+        opened = visit("file", f"book/{name}.html")
+        figure = opened.page.locator("#figure-live")
+        notes = {figure.locator(".note").inner_text()}
+        for chip in figure.locator(".chip").all():
+            chip.click()
+            notes.add(figure.locator(".note").inner_text())
+        assert len(notes) == 4 and not any("Computing" in note for note in notes)
+        assert opened.problems == []
