@@ -129,15 +129,17 @@ def on_source_read(app, docname, content):
         content[0] = expand_markdown(content[0])
 
 
-def number_as_in_the_notebook(app, env):
+def number_as_in_the_notebook(app, builder):
     """Exercise 2.1 instead of 6: the page's number, and the exercise's within it."""
     for page in EXERCISE_PAGES.values():
-        numbers = env.toc_fignumbers.get(f"book/{page.file}", {}).get("exercise", {})
+        numbers = app.env.toc_fignumbers.get(f"book/{page.file}", {}).get(
+            "exercise", {}
+        )
         for place, label in enumerate(numbers, 1):
             numbers[label] = (page.number, place)
 
 
 def setup(app):
     app.connect("source-read", on_source_read)
-    app.connect("env-check-consistency", number_as_in_the_notebook)
+    app.connect("write-started", number_as_in_the_notebook)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
