@@ -10,6 +10,7 @@ FORMULA_AND_MARK = re.compile(
     r'(<span class="math notranslate nohighlight">[^<]*</span>[.,;:!?)]+)'
 )
 EMPTY_HEADER = re.compile(r"<th\b([^>]*)>(\s*<p>\s*</p>\s*|\s*)</th>")
+CHINESE = re.compile(r"\(([\u4e00-\u9fff]+)\)")
 
 
 def repair(app, pagename, templatename, context, doctree):
@@ -21,6 +22,8 @@ def repair(app, pagename, templatename, context, doctree):
     body = body.replace('role="doc-biblioentry"', 'role="listitem"')
     # A line must not begin with the full stop of a formula.
     body = FORMULA_AND_MARK.sub(r'<span class="unbroken">\1</span>', body)
+    # Chinese terms are read, and drawn, as Chinese.
+    body = CHINESE.sub(r'(<span lang="zh-Hans">\1</span>)', body)
     context["body"] = body
 
 
