@@ -1,8 +1,5 @@
 // Small repairs of the theme. Everything here works from the disk and without a network.
 
-// Excerpts of search results are fetched, and a page opened from the disk may not fetch.
-if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-
 document.addEventListener("DOMContentLoaded", () => {
   // On a phone the contents open as a dialog, and stayed open over the place one had chosen.
   for (const dialog of document.querySelectorAll("dialog")) {

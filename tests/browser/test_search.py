@@ -1,0 +1,151 @@
+"""The search: sections, each with an excerpt in which the words are marked, from the disk too."""
+
+import re
+
+import pytest
+from test_pages import inaccessible
+
+SIZE = 800_000  # bytes of what the search page loads for it
+
+
+def search(visit, scheme, words):
+    """A page on which these words were looked for."""
+    opened = visit(scheme, "search.html")
+    opened.page.locator("main input[name=q]").fill(words)
+    opened.page.keyboard.press("Enter")
+    opened.page.locator(".search-summary:not(:empty)").wait_for()
+    return opened
+
+
+def results(page):
+    """(name of the section, where it leads, excerpt, its marked words) of each."""
+    return page.locator("ul.search > li").evaluate_all(
+        """all => all.map((item) => [
+            item.querySelector("a").textContent,
+            item.querySelector("a").getAttribute("href"),
+            item.querySelector("p").textContent,
+            [...item.querySelectorAll("mark")].map((mark) => mark.textContent)])"""
+    )
+
+
+@pytest.mark.parametrize("scheme", ["http", "file"])
+def test_a_result_names_its_section_and_marks_the_words(visit, built, scheme):
+    opened = search(visit, scheme, "Label Smoothing")
+    page = opened.page
+    found = results(page)
+    assert page.locator(".search-summary").inner_text() == (
+        f"{len(found)} sections of the book"
+    )
+    assert found[0][:2] == [
+        "Glossary › label smoothing",
+        "book/glossary.html#term-label-smoothing",
+    ]
+    sections = [link for _, link, _, _ in found]
+    assert "book/08-training.html#harder-questions" in sections
+    for name, link, excerpt, marked in found:
+        file, _, anchor = link.partition("#")
+        assert not anchor or f'id="{anchor}"' in (built / file).read_text("utf-8")
+        assert " › " in name or not anchor
+        assert 0 < len(excerpt) < 300
+        assert all(re.match("label|smooth", word, re.I) for word in marked)
+    assert sum(bool(marked) for *_, marked in found) >= len(found) - 1
+    page.locator("ul.search a").nth(1).click()
+    page.wait_for_url(f"**/{sections[1]}")
+    assert opened.problems == []
+
+
+def test_an_excerpt_is_where_most_of_the_words_are(visit):
+    found = results(search(visit, "file", "permuted equivariance").page)
+    _, link, excerpt, marked = found[0]
+    assert link == "book/03-positions.html#who-owes-whom"
+    assert "permutation-equivariant: permute the inputs" in excerpt
+    assert marked[:3] == ["permutation", "equivariant", "permute"]
+    page = search(visit, "file", "shortcut gradient").page
+    (marked,) = (
+        m for _, link, _, m in results(page) if link.endswith("nothing-is-easy")
+    )
+    assert marked == ["shortcut", "gradient"]  # and not at the first shortcut
+
+
+@pytest.mark.parametrize("shortcut", ["Control+k", "click"])
+def test_the_dialog_of_every_page_leads_to_the_results(visit, shortcut):
+    opened = visit("file", "book/02-masks.html", width=400)
+    page = opened.page
+    if shortcut == "click":
+        page.locator("article, .bd-header-article").locator(
+            "button.search-button"
+        ).first.click()
+    else:
+        page.keyboard.press(shortcut)
+    page.keyboard.type("beam")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=beam*")
+    page.locator("ul.search > li").first.wait_for()
+    assert "Glossary › beam search" in [name for name, *_ in results(page)]
+    page.keyboard.press("Control+k")  # and from there once more
+    page.keyboard.press("Control+a")
+    page.keyboard.type("perplexity")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=perplexity*")
+    page.locator("ul.search > li").first.wait_for()
+    assert opened.problems == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        '"', "  ", "%", "\\", "((", "zebras", "__proto__", "toString()", "dropout zebra",
+        '<img src="x" onerror="alert(1)">', "<script>alert(1)</script>zebra",
+    ],
+)  # fmt: skip
+def test_words_that_are_not_in_the_book(visit, words):
+    opened = search(visit, "file", words)
+    assert results(opened.page) == []
+    text = opened.page.locator(".search-summary").inner_text()
+    assert text == "No section of the book has all these words."
+    assert (
+        opened.page.locator("#search-results img, #search-results script").count() == 0
+    )
+    assert opened.page.locator("main input[name=q]").input_value() == words
+    assert opened.problems == []
+
+
+def test_html_in_what_is_looked_for_is_text(visit):
+    opened = search(visit, "file", '<b>"softmax"</b>')
+    found = results(opened.page)
+    assert found and all(
+        re.fullmatch("b|softmax(es)?", word, re.I)
+        for *_, marked in found
+        for word in marked
+    )
+    assert opened.page.locator("#search-results b").count() == 0
+    opened = search(visit, "file", "rectangle sentences tokens")
+    assert any("<pad>" in excerpt for _, _, excerpt, _ in results(opened.page))
+    assert opened.problems == []
+
+
+def test_nothing_is_looked_for(visit):
+    opened = visit("file", "search.html")
+    opened.page.locator("main input[name=q]").press("Enter")
+    opened.page.wait_for_url("**/search.html?q=*")
+    opened.page.wait_for_function("document.readyState === 'complete'")
+    assert opened.page.locator(".search-summary").count() == 0
+    assert opened.problems == []
+
+
+def test_a_word_that_every_object_of_javascript_has(visit):
+    assert search(visit, "file", "constructor").problems == []
+
+
+def test_the_results_are_accessible(visit):
+    opened = search(visit, "http", "dropout")
+    assert opened.problems == []
+    assert inaccessible(opened.page) == set()
+
+
+def test_only_the_search_page_loads_the_texts(built):
+    assert (built / "searchindex.js").stat().st_size <= SIZE
+    for path in built.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert ("searchindex.js" in text) == (path.name == "search.html")
+        assert ("_static/search.js" in text) == (path.name == "search.html")
