@@ -111,6 +111,24 @@
     if (place.id && location.hash === `#${place.id}`) place.scrollIntoView();
   }
 
+  // Links to the figures beside the theme's own to the text, which are seen when they have the
+  // focus. They give it to the figure, so that the next Tab leads into it.
+  function offerToSkip() {
+    const places = document.querySelectorAll(".d2lmini-place[id^=figure-]");
+    for (const place of places) {
+      const link = document.createElement("a");
+      link.href = `#${place.id}`;
+      link.textContent = places.length === 1 ? "Skip to figure"
+        : `Skip to figure: ${place.getAttribute("aria-label")}`;
+      link.addEventListener("click", () => {
+        place.tabIndex = -1;
+        place.focus();
+        place.addEventListener("blur", () => place.removeAttribute("tabindex"), { once: true });
+      });
+      document.getElementById("pst-skip-link")?.append(" ", link);
+    }
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
     const saved = {};
     for (const script of document.querySelectorAll(STATE)) {
@@ -118,6 +136,7 @@
     }
     const modules = {};
     const styles = new Set();
+    const started = [];
     for (const view of document.querySelectorAll(VIEW)) {
       const entry = saved[JSON.parse(view.textContent).model_id];
       if (entry?.model_module !== "anywidget") continue;
@@ -129,7 +148,8 @@
         document.head.append(style);
       }
       // The still picture stays if the browser is too old to run the module.
-      start(view, state, modules).catch((error) => console.error(error));
+      started.push(start(view, state, modules).catch((error) => console.error(error)));
     }
+    Promise.all(started).then(offerToSkip);
   });
 })();
