@@ -1,0 +1,133 @@
+"""Each figure of the book, operated once in Firefox, from the disk."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from d2lmini.translator import SubwordTranslator
+
+ROOT = Path(__file__).parents[2]
+LIST = (ROOT / "book" / "figures.md").read_text(encoding="utf-8")
+FIGURES = re.findall(r"\]\(([\w-]+)\.ipynb#(figure-\w+)\)", LIST)  # page and place
+
+# What a figure says, and what its controls are set to.
+SAID = """
+return [...arguments[0].querySelectorAll(".parts *, input, select")].map((e) =>
+    [e.children.length ? "" : e.textContent, e.value, e.checked].join("|")).join("\\n");
+"""
+# Errors of scripts and those written to the console, each told once. Warnings are none.
+PROBLEMS = """
+const { classes, interfaces } = Components;
+const service = (name, kind) =>
+    classes[`@mozilla.org/${name};1`].getService(interfaces[kind]);
+const errors = service("consoleservice", "nsIConsoleService");
+const written = service("consoleAPI-storage", "nsIConsoleAPIStorage");
+const found = [
+    ...errors.getMessageArray()
+        .filter((e) => e instanceof interfaces.nsIScriptError && e.flags === 0)
+        .map((e) => `${e.errorMessage} ${e.sourceName}`),
+    ...written.getEvents().filter((e) => e.level === "error")
+        .map((e) => e.arguments.join(" ")),
+];
+errors.reset();
+written.clearEvents();
+return found;
+"""
+
+
+@pytest.fixture(scope="session")
+def firefox(tmp_path_factory):
+    """A Firefox that is on this machine; without one, tests are skipped, but fail in CI."""
+    path = shutil.which("firefox-esr") or shutil.which("firefox")
+    try:
+        if path is None:
+            raise OSError("it is on no PATH")
+        from marionette_driver.marionette import Marionette
+
+        driver = Marionette(
+            app="fxdesktop",
+            bin=path,
+            port=0,  # any that is free
+            headless=True,
+            gecko_log=str(tmp_path_factory.mktemp("firefox") / "log"),
+            app_args=["-remote-allow-system-access"],  # to read its console
+            prefs={"ui.prefersReducedMotion": 1},
+            startup_timeout=60,
+        )
+    except OSError as error:
+        stop = pytest.fail if os.environ.get("CI") else pytest.skip
+        stop(f"no Firefox here: {error}; install Debian's firefox-esr, or Firefox")
+    driver.start_session()
+    yield driver
+    driver.cleanup()
+
+
+@pytest.fixture
+def figure_at(firefox, built):
+    """figure_at(page, place) opens a page and waits for its figure; no errors at the end."""
+
+    def open_figure(page, place):
+        firefox.navigate(f"{built.as_uri()}/book/{page}.html")
+        figures = f"#{place}.d2lmini-figure"
+        until(firefox, lambda: firefox.find_elements("css selector", figures))
+        figure = firefox.find_element("css selector", figures)
+        firefox.execute_script("arguments[0].scrollIntoView()", script_args=[figure])
+        return figure
+
+    yield open_figure
+    assert firefox.execute_script(PROBLEMS, sandbox="system") == []
+
+
+def until(firefox, condition):
+    from marionette_driver.wait import Wait
+
+    Wait(firefox, timeout=20).until(lambda _: condition())
+
+
+def test_the_list_of_figures_has_all(built):
+    still = r'class="d2lmini-still" id="(figure-\w+)"'
+    there = [
+        (path.stem, place)
+        for path in built.glob("book/*.html")
+        for place in re.findall(still, path.read_text(encoding="utf-8"))
+    ]
+    assert sorted(there) == sorted(FIGURES)
+
+
+@pytest.mark.parametrize(("page", "place"), FIGURES)
+def test_a_figure_can_be_operated_in_firefox(firefox, figure_at, page, place):
+    figure = figure_at(page, place)
+    (reset,) = (
+        b for b in figure.find_elements("tag name", "button") if b.text == "Reset"
+    )
+
+    def state():
+        said = firefox.execute_script(SAID, script_args=[figure])
+        # Its address tells in what a figure differs from its first state.
+        return "?" in firefox.get_url(), reset.get_attribute("aria-disabled"), said
+
+    assert figure.find_element("class name", "title").text
+    first = state()
+    assert first[:2] == (False, "true") and first[2].strip("|\n")
+    # The front page has chips for it, of which one is chosen.
+    tries = ".tries button, .controls .chip:not([aria-pressed=true])"
+    figure.find_element("css selector", tries).click()
+    until(firefox, lambda: state()[:2] == (True, "false") and state()[2] != first[2])
+    reset.click()
+    until(firefox, lambda: state() == first)
+
+
+def test_the_front_page_translates_in_firefox(firefox, figure_at):
+    english = "My sister has never seen the sea."
+    translator = SubwordTranslator.load(ROOT / "results" / "fra-eng-full.pt")
+    (french,) = translator.translate([english])
+    figure = figure_at("index", "figure-sentence")
+    field = figure.find_element("css selector", "input[type=text]")
+    field.clear()
+    field.send_keys(english)
+    line = figure.find_element("class name", "translation")
+    due = french.replace(" .", ".")  # French has no space before a full stop
+    until(firefox, lambda: line.get_property("textContent") == due)
