@@ -66,12 +66,13 @@ def visit(browser, addresses):
     """visit(scheme, page, ...) opens a page of the book; script runs before its own scripts."""
     contexts = []
 
-    def open_page(scheme, name, width=1280, dark=False, script=""):
-        context = browser.new_context(
-            viewport={"width": width, "height": 900},
-            color_scheme="dark" if dark else "light",
-            reduced_motion="reduce",  # colours that change slowly have no contrast on the way
-        )
+    def open_page(scheme, name, width=1280, dark=False, script="", **context):
+        options = {
+            "viewport": {"width": width, "height": 900},
+            "color_scheme": "dark" if dark else "light",
+            "reduced_motion": "reduce",  # slow colours have no contrast on the way
+        }
+        context = browser.new_context(**options | context)
         contexts.append(context)
         context.add_init_script(script)
         opened = Visit(context.new_page(), addresses[scheme])
