@@ -1,5 +1,4 @@
 from pathlib import Path
-from types import SimpleNamespace
 
 import matplotlib
 
@@ -7,10 +6,8 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
-import offline_book
 import pytest
 import torch
-from PIL import Image
 
 from d2lmini.figures import colours
 from d2lmini.plots import show_curves, show_flow, show_heatmaps, show_transformer
@@ -70,24 +67,6 @@ def test_plots_and_figures_have_the_same_colours():
     assert (
         np.diff(greys) < 0
     ).all()  # darker with each step, for a printer without colours
-
-
-def test_a_light_picture_has_the_colours_of_its_scale(tmp_path):
-    """One dark cell among light ones, beside the whole scale, as a heat-map has them."""
-    matrix = np.random.default_rng(0).random((40, 40)) * 0.3
-    matrix[3, 4] = 1.0
-    path = tmp_path / "_images/map.png"
-    path.parent.mkdir()
-    figure = matplotlib.figure.Figure(figsize=(4, 3))
-    image = figure.subplots().imshow(matrix)
-    figure.colorbar(image)
-    figure.savefig(path)
-    before = np.asarray(Image.open(path).convert("RGB")).astype(int)
-    app = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=tmp_path)
-    offline_book.make_light(app, None)
-    after = np.asarray(Image.open(path).convert("RGB")).astype(int)
-    assert Image.open(path).mode == "P"
-    assert abs(after - before).max() < 40
 
 
 def test_heatmaps_bad_input():

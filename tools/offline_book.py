@@ -5,8 +5,8 @@ Here MathJax comes from the pip package sphinx-mathjax-offline, and thebe goes. 
 shows widgets, 3.7 MB from a CDN as well, is replaced in _config.yml by the book's own loader,
 d2lmini/figures/loader.js; and a widget's still picture, which MyST-NB would drop, stays beside it.
 
-And the pages are made light: pictures with a palette, no state of widgets that need a kernel,
-no source maps of the theme's scripts.
+And the pages are made light: no state of widgets that need a kernel, no source maps of the
+theme's scripts.
 """
 
 import hashlib
@@ -17,7 +17,6 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 from docutils import nodes
-from PIL import Image
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 # What a page with formulas loads; the package holds 24 MB, these are 1.7 MB.
@@ -123,15 +122,8 @@ def make_light(app, exception):
     """Take away what no reader needs."""
     if exception or app.builder.format != "html":
         return
-    out = Path(app.outdir)
-    for path in (out / "_static").rglob("*.map"):  # 3 MB, for those who debug the theme
-        path.unlink()
-    for path in (out / "_images").glob("*.png"):
-        picture = Image.open(path)
-        if picture.mode != "P":
-            # A third of the size. With 64 colours, a heat-map's largest weights get another's.
-            few = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
-            few.save(path, optimize=True)
+    for path in (Path(app.outdir) / "_static").rglob("*.map"):
+        path.unlink()  # 3 MB, for those who debug the theme
 
 
 def setup(app):

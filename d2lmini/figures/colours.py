@@ -12,8 +12,9 @@ SEQUENTIAL = LinearSegmentedColormap.from_list("book", ["white", POSITIVE, "#004
 DIVERGING = LinearSegmentedColormap.from_list(
     "book-diverging", ["#8A3C00", NEGATIVE, "white", POSITIVE, "#004A75"]
 )
-for scale in (SEQUENTIAL, DIVERGING):
-    matplotlib.colormaps.register(scale, force=True)  # so that a chapter can name it
+for scale in (SEQUENTIAL, DIVERGING):  # so that a chapter can name it
+    if scale.name not in matplotlib.colormaps:
+        matplotlib.colormaps.register(scale)
 
 
 def hatch(axis):

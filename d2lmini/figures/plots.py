@@ -9,8 +9,11 @@ from matplotlib.ticker import MaxNLocator
 
 from d2lmini.arguments import check_count, check_kind
 from d2lmini.figures.colours import CYCLE, SEQUENTIAL, hatch
+from d2lmini.figures.vectors import show_as_svg
 
-# A paper that reads on a dark page as well.
+show_as_svg()
+
+# A white paper, for notebooks in dark themes too; the book paints it again, tools/dark_plots.py.
 STYLE = {
     "figure.facecolor": "white",
     "figure.dpi": 110,
@@ -21,7 +24,9 @@ STYLE = {
     "axes.spines.right": False,
     "axes.prop_cycle": plt.cycler(color=CYCLE),
     "image.cmap": SEQUENTIAL.name,
+    "image.interpolation": "none",  # one dot a number; a browser makes squares of them
     "hatch.linewidth": 0.5,
+    "path.simplify_threshold": 0.3,  # of a point: a long line is as light as a short one
 }
 COLOURS = {"plain": "#FFFFFF", "attention": "#F9D5A7", "network": "#BFDCEB", "norm": "#E4E4C9",
            "embedding": "#F3C6CF", "output": "#CFE8CF", "frame": "#F6F6F6"}  # fmt: skip

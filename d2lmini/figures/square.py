@@ -6,6 +6,7 @@ from matplotlib.patches import Circle
 
 from d2lmini.arguments import check_kind, check_shape
 from d2lmini.data.square import FOUNTAIN, KIOSK
+from d2lmini.figures.colours import CYCLE
 from d2lmini.figures.plots import STYLE
 
 
@@ -31,8 +32,12 @@ def show_square(panels, background=None):
         for axis, (title, (past, futures)) in zip(
             axes.flat, panels.items(), strict=False
         ):
-            for path in [] if background is None else background:
-                axis.plot(*path.T, color="#BBBBBB", lw=0.5)
+            if (
+                background is not None
+            ):  # one line with gaps, which matplotlib makes light
+                gaps = torch.full((len(background), 1, 2), torch.nan)
+                line = torch.cat([background, gaps], dim=1).flatten(0, 1)
+                axis.plot(*line.T, color="#BBBBBB", lw=0.5)
             draw_square(axis, past, futures)
             axis.set_title(title)
             axis.label_outer()
@@ -46,8 +51,10 @@ def draw_square(axis, past, futures):
     axis.add_patch(Circle((0, 0), FOUNTAIN, color="#999999", alpha=0.35))
     axis.plot(*KIOSK, "s", color="#999999", ms=4)
     axis.plot(*past.cpu().T, color="black", lw=2)
-    for style, (label, future) in zip(("-", "--", ":"), futures.items(), strict=False):
-        axis.plot(*torch.cat([past[-1:], future]).cpu().T, style, label=label)
+    styles = zip(("-", "--", ":"), CYCLE, strict=False)
+    for (dashes, colour), (label, future) in zip(styles, futures.items(), strict=False):
+        path = torch.cat([past[-1:], future]).cpu().T
+        axis.plot(*path, dashes, color=colour, label=label)
     axis.set(
         xlim=(-18, 18), ylim=(-18, 18), aspect="equal", xlabel="x, m", ylabel="y, m"
     )

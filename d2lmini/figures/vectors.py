@@ -1,0 +1,106 @@
+"""Matplotlib figures as SVG: sharp at any size, and small."""
+
+import io
+import re
+from xml.etree import ElementTree
+
+import matplotlib
+from IPython import get_ipython
+from matplotlib.figure import Figure
+
+SVG, LINK = "http://www.w3.org/2000/svg", "{http://www.w3.org/1999/xlink}href"
+ElementTree.register_namespace("", SVG)
+
+# Verdana has the widths of DejaVu Sans, for readers who do not have that.
+ROOT = {
+    "font-family": "'DejaVu Sans', Verdana, sans-serif",
+    "stroke-linejoin": "round",  # matplotlib's, instead of a rule for the whole page
+    "stroke-linecap": "butt",
+}
+FAMILY = re.compile(r"font-family: 'DejaVu Sans'(?:,[^;]*)?(?:; |$)")
+NO_TURN = re.compile(r"rotate\(-?0 [^)]*\)")
+GAP = re.compile(r"\s*\b([MLQCz])\b\s*")
+LONG = re.compile(r"\d+\.\d{2,}")
+
+
+def as_svg(picture: Figure, **how) -> str:
+    """A figure as SVG, the same for the same figure; how is for savefig.
+
+    Letters stay letters, half as heavy as their outlines, but for those of a rare font.
+    """
+    root = drawn(picture, "none", how)
+    if "font-family" in ElementTree.tostring(root, encoding="unicode"):
+        root = drawn(picture, "path", how)
+    width, height = map(float, root.get("viewBox").split()[2:])
+    scale = picture.dpi / 72  # as large as a picture of dots would be
+    size = {"width": f"{width * scale:.0f}", "height": f"{height * scale:.0f}"}
+    root.attrib.update(ROOT | size)
+    return ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
+
+
+def drawn(picture, letters, how):
+    """A figure as the root element of its SVG, with letters as letters or as outlines."""
+    file = io.StringIO()
+    # Without a salt the names in it are random.
+    with matplotlib.rc_context({"svg.hashsalt": "d2lmini", "svg.fonttype": letters}):
+        picture.savefig(file, format="svg", metadata={"Date": None}, **how)
+    root = ElementTree.fromstring(file.getvalue())
+    make_light(root)
+    return root
+
+
+def two_decimals(number):
+    """A match of LONG, with fewer digits."""
+    return f"{round(float(number[0]), 2):g}"
+
+
+def make_light(root):
+    """Take away what nobody sees: names, groups, defaults, less than 1/100 of a point."""
+    text = ElementTree.tostring(root, encoding="unicode")
+    used = set(re.findall(r'(?:url\(|href=")#([\w-]+)', text))
+    styles = {shape.get("id"): shape.get("style") for shape in root.iter()}
+
+    def lighter(element):
+        """The element; instead of a group that says nothing, what is in it."""
+        if element.tag in (f"{{{SVG}}}metadata", f"{{{SVG}}}style"):
+            return []
+        element.tail, element.text = None, None if len(element) else element.text
+        element[:] = [part for child in element for part in lighter(child)]
+        if element.get("id") not in used:
+            element.attrib.pop("id", None)
+        link = element.attrib.pop(LINK, "").replace("\n", "")
+        if link:
+            element.set("href", link)
+            if element.get("style") == styles.get(link[1:], ""):
+                element.attrib.pop(
+                    "style", None
+                )  # what it shows has that style already
+        for name, value in element.items():
+            if name == "transform":  # where a small number may scale a large one
+                value = NO_TURN.sub("", value)
+            elif name != "href":
+                value = LONG.sub(two_decimals, GAP.sub(r"\1", FAMILY.sub("", value)))
+                value = value.replace("; ", ";").replace(": ", ":")
+            element.set(name, value.strip("; "))
+            if not element.get(name):
+                element.attrib.pop(name)
+        is_plain = element.tag == f"{{{SVG}}}g" and not element.attrib
+        return list(element) if is_plain else [element]
+
+    lighter(root)
+
+
+def show_as_svg():
+    """From now on, a notebook shows plots as SVG."""
+    shell = get_ipython()
+    if shell is not None:
+        from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+        set_matplotlib_formats("svg")  # and no PNG beside it
+        formatter = shell.display_formatter.formatters["image/svg+xml"]
+        formatter.for_type(Figure, plot_as_svg)
+
+
+def plot_as_svg(figure):
+    """What a notebook shows of a plot: no empty margins, and fine dots where it has dots."""
+    return as_svg(figure, bbox_inches="tight", dpi=2 * figure.dpi)
