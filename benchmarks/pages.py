@@ -49,9 +49,9 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def weight(path):
-    """Bytes of a page and its pictures."""
+    """Bytes of a page and its pictures, those of the dark theme aside."""
     pictures = re.findall(
-        r'src="\.\./(_images/[^"]+)"', path.read_text(encoding="utf-8")
+        r'src="\.\./(_images/[^"]+(?<!-dark)\.svg)"', path.read_text(encoding="utf-8")
     )
     folder = path.parents[1]
     return path.stat().st_size + sum((folder / p).stat().st_size for p in set(pictures))

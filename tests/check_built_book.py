@@ -1,7 +1,8 @@
 """Check the built pages: python tests/check_built_book.py _build/html
 
 Nothing is loaded from the network, every local link and file exists, every picture has a text,
-exercises have the numbers of the notebooks, and no page is too heavy.
+every plot a partner for the dark theme, exercises have the numbers of the notebooks, and no page
+is too heavy.
 """
 
 import re
@@ -115,9 +116,27 @@ def misnumbered(root):
             yield f"{page.page}: has the exercises {found}, and not {due}"
 
 
-# What a reader loads, in bytes: a page with its pictures; the page of the translator; the front
-# page with its network, which loads when the page can be read; and what all pages share.
-PAGE, TRANSLATOR_PAGE, FRONT_PAGE, SHARED = 600_000, 1_200_000, 3_000_000, 6_000_000
+# A plot, and the same with light colours for the dark theme.
+PAIR = re.compile(
+    r'<img (alt="[^"]*") class="plot-light" [^>]*src="([^"]*)\.svg">'
+    r'<img \1 class="plot-dark" [^>]*src="\2-dark\.svg" loading="lazy">'
+)
+
+
+def unpaired(root):
+    """One line for each page with a picture for one theme only."""
+    for path in sorted((root / "book").glob("*.html")):
+        text = path.read_text(encoding="utf-8")
+        single = text.count("/_images/") - 2 * len(PAIR.findall(text))
+        if single:
+            yield f"{path.name}: {single} pictures are there for one theme only"
+
+
+# What a reader loads, in bytes: a page with its pictures; in the dark theme, where those of both
+# themes load; the page of the translator; the front page with its network, which loads when the
+# page can be read; and what all pages share.
+PAGE, DARK_PAGE, TRANSLATOR_PAGE = 600_000, 800_000, 1_200_000
+FRONT_PAGE, SHARED = 3_000_000, 6_000_000
 LIMITS = {CHAPTERS["maps"].page: TRANSLATOR_PAGE, "index.html": FRONT_PAGE}
 
 
@@ -127,12 +146,19 @@ def too_heavy(root):
         text = path.read_text(encoding="utf-8")
         pictures = set(re.findall(r'src="\.\./(_images/[^"]+)"', text))
         pictures |= set(re.findall(r'"file":"\.\./(_static/weights/[^"]+)"', text))
-        size = path.stat().st_size + sum(
-            (root / name).stat().st_size for name in pictures
-        )
         limit = LIMITS.get(path.name, PAGE)
-        if size > limit:
-            yield f"{path.name}: {size:,} bytes with its pictures, more than {limit:,}"
+        dark = {name for name in pictures if name.endswith("-dark.svg")}
+        for theme, names, most in (
+            ("light", pictures - dark, limit),
+            ("dark", pictures, max(limit, DARK_PAGE)),
+        ):
+            size = sum((root / name).stat().st_size for name in names)
+            size += path.stat().st_size
+            if size > most:
+                yield (
+                    f"{path.name}: {size:,} bytes with its pictures in the {theme} theme, "
+                    f"more than {most:,}"
+                )
     files = [p for p in (root / "_static").rglob("*") if p.is_file()]
     shared = sum(p.stat().st_size for p in files if p.parent.name != "weights")
     if shared > SHARED:
@@ -144,8 +170,8 @@ def main(root):
     if not (root / "index.html").exists():
         sys.exit(f"{root} holds no built book")
     root = root.resolve()
-    found = [*problems(root), *misnumbered(root), *too_heavy(root)]
-    in_order = "links, files, numbers, sizes and picture texts are in order"
+    found = [*problems(root), *misnumbered(root), *unpaired(root), *too_heavy(root)]
+    in_order = "links, files, numbers, sizes, pictures and their texts are in order"
     print("\n".join(found) or f"{root}: {in_order}")
     sys.exit(bool(found))
 

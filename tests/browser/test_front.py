@@ -67,7 +67,9 @@ def test_a_card_leads_to_its_figure(visit):
     cards = page.locator("li > p > a.to-figure")
     assert cards.count() == 15
     for card in cards.all():
-        assert card.locator("img").evaluate("e => e.complete || e.loading === 'lazy'")
+        assert card.locator(".plot-light").evaluate(
+            "e => e.complete || e.loading === 'lazy'"
+        )
     links = cards.evaluate_all("all => all.map((a) => a.getAttribute('href'))")
     for link in (links[0], links[5], links[14]):
         page.goto(f"{opened.address.rpartition('/')[0]}/{link}")

@@ -1,8 +1,11 @@
 """What is on the pages besides the figures, and what is left of them without scripts."""
 
 import itertools
+import re
 
 import pytest
+from contrast import contrast
+from dark_plots import GROUND
 
 KINDS = ("button:not(.copybtn)", "summary", "input:not([type=hidden])", "select")
 BUTTONS = ", ".join(f"{kind}:not(.d2lmini-figure *)" for kind in KINDS)
@@ -162,7 +165,7 @@ def test_there_is_a_still_picture_for_each_figure(built):
         path.name: path.read_text(encoding="utf-8").count('class="d2lmini-still"')
         for path in built.glob("book/*.html")
     }
-    assert sum(number.values()) == 21
+    assert sum(number.values()) == 22
     assert number["04-attention.html"] == 3  # in the plane, trained heads, and heads
 
 
@@ -176,3 +179,49 @@ def test_a_cell_that_ran_networks_moves_without_a_kernel(visit):
             notes.add(figure.locator(".note").inner_text())
         assert len(notes) == 4 and not any("Computing" in note for note in notes)
         assert opened.problems == []
+
+
+WITH_PLOTS = ("02-masks", "04-attention", "11-walking-on", "figures")
+# For each plot of a page: is it for the light or the dark theme, and does it show?
+SHOWN = """() => [...document.querySelectorAll("article img[class^=plot-]")].map((plot) => {
+    plot.closest("details")?.setAttribute("open", "");
+    return [plot.className, plot.checkVisibility(), getComputedStyle(plot).filter];
+})"""
+
+
+@pytest.mark.parametrize("name", WITH_PLOTS)
+def test_a_plot_is_as_light_or_dark_as_its_page(visit, name):
+    opened = visit("http", f"book/{name}.html")
+    page, asked = opened.page, []
+    page.on("request", lambda request: asked.append(request.url))
+    page.reload()
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        page.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
+        shown = page.evaluate(SHOWN)
+        assert len(shown) > 3
+        for kind, is_shown, filtered in shown:  # and with it, its text is read or not
+            assert (kind == f"plot-{theme}") == is_shown
+            assert not is_shown or filtered == "none"
+        if theme == "light":  # which needs no other
+            assert not [url for url in asked if url.endswith("-dark.svg")]
+    assert opened.problems == []
+
+
+def test_text_of_dark_plots_reads_on_the_ground_of_a_dark_page(visit, built):
+    page = visit("file", "book/02-masks.html", dark=True).page
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (
+        ground == f"rgb({', '.join(str(part) for part in bytes.fromhex(GROUND[1:]))})"
+    )
+    plots = list(built.glob("_images/*-dark.svg"))
+    assert len(plots) > 60
+    for path in plots:
+        svg = path.read_text(encoding="utf-8")
+        default = re.match(r'<svg fill="(#\w+)"', svg)[1]
+        for text in re.findall(r"<(?:text|tspan)\b[^>]*>", svg):
+            colour = re.search(r'fill(?::|=")(#\w+)', text)
+            if colour and colour[1] == "#000000":
+                assert "<image" in svg  # a number on the light cell of a heat-map
+            else:
+                assert contrast(colour[1] if colour else default, GROUND) >= 4.5, path
