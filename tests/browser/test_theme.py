@@ -225,3 +225,35 @@ def test_text_of_dark_plots_reads_on_the_ground_of_a_dark_page(visit, built):
                 assert "<image" in svg  # a number on the light cell of a heat-map
             else:
                 assert contrast(colour[1] if colour else default, GROUND) >= 4.5, path
+
+
+PRINTED = """() => {
+    const seen = (selector) => [...document.querySelectorAll(selector)]
+        .filter((e) => e.checkVisibility());
+    const within = (e) => e.getBoundingClientRect();
+    return {
+        controls: seen(".d2lmini-figure :is(.controls, .tries, .heading button, input)").length,
+        buttons: seen(".copybtn, .toggle-button, .headerlink").length,
+        closed: seen("article details:not([open])").length,
+        dark: seen(".plot-dark").length,
+        light: seen(".plot-light").length,
+        figures: seen(".d2lmini-figure").map((figure) => [
+            figure.querySelector(".parts").getBoundingClientRect().height,
+            figure.scrollHeight - figure.clientHeight,
+            figure.getBoundingClientRect().right - document.documentElement.clientWidth]),
+        cut: seen("article :is(pre, figure, .output)")
+            .filter((e) => getComputedStyle(e).overflow !== "visible").length,
+    };
+}"""
+
+
+@pytest.mark.parametrize("name", ["02-masks", "04-attention", "08-training"])
+def test_paper_has_the_figures_whole_and_nothing_to_press(visit, name):
+    page = visit("file", f"book/{name}.html", width=718, dark=True).page  # A4
+    page.emulate_media(media="print", color_scheme="dark")
+    printed = page.evaluate(PRINTED)
+    figures = printed.pop("figures")
+    assert figures and printed.pop("light")
+    for height, hidden, beyond in figures:
+        assert height > 100 and hidden <= 1 and beyond <= 0
+    assert set(printed.values()) == {0}, printed
