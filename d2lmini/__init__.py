@@ -45,7 +45,9 @@ from d2lmini.translation import bleu, corpus_bleu, predict_seq2seq
 __version__ = "0.1.0"
 
 # Figures are loaded at first use: matplotlib takes ten times as long as all the rest.
-PLOTS = "show_curves", "show_flow", "show_heatmaps", "show_square", "show_transformer"
+PLOTS = (
+    "show_curves", "show_flow", "show_heatmaps", "show_square", "show_table", "show_transformer",
+)  # fmt: skip
 __all__ = [*(name for name in globals() if name[0] != "_" and name != "PLOTS"), *PLOTS]
 
 

@@ -6,7 +6,6 @@ lighter. The style sheet book.css chooses between the two, and paper is always w
 """
 
 import base64
-import hashlib
 import io
 import re
 from pathlib import Path
@@ -126,10 +125,6 @@ def dark(svg):
     return svg.replace("<svg ", f'<svg fill="{TEXT}" ', 1)  # of what names no colour
 
 
-# The first state of a live cell is written into the page
-FIRST = re.compile(
-    r'(<div class="d2lmini-first"><img alt="[^"]*" )src="data:image/svg\+xml;base64,([^"]+)">'
-)
 PLOT = re.compile(r'<img (alt="[^"]*") src="([./]*_images/)([\w-]+)\.svg"[^>]*>')
 SIZE = re.compile(r'width="\d+" height="\d+"')
 
@@ -138,14 +133,6 @@ def pair(app, pagename, templatename, context, doctree):
     """Beside each plot of a page put its partner, and beside its file the partner's."""
     images = Path(app.outdir) / "_images"
     sources = {name: source for source, name in app.builder.images.items()}
-
-    def as_file(match):
-        svg = base64.b64decode(match[2])
-        name = f"{hashlib.sha256(svg).hexdigest()}.svg"
-        images.mkdir(exist_ok=True)
-        (images / name).write_bytes(svg)
-        place = context["pathto"](f"_images/{name}", resource=True)
-        return f'{match[1]}src="{place}">'
 
     def both(match):
         alt, folder, name = match.groups()
@@ -162,8 +149,7 @@ def pair(app, pagename, templatename, context, doctree):
             'loading="lazy">'
         )
 
-    body = FIRST.sub(as_file, context.get("body", ""))
-    context["body"] = PLOT.sub(both, body)
+    context["body"] = PLOT.sub(both, context.get("body", ""))
 
 
 def setup(app):

@@ -152,6 +152,18 @@ def show_curves(x, curves, xlabel, ylabel, figsize=(5, 3), yscale="linear"):
         plt.show()
 
 
+def show_table(frame, digits):
+    """A pandas table of numbers; a place without one is empty, where pandas writes NaN.
+
+    Args:
+        digits: after the decimal point.
+    Source: chapter 8.
+    """
+    from IPython.display import HTML
+
+    return HTML(frame.round(digits).to_html(na_rep=""))
+
+
 def show_flow(boxes, arrows, figsize):
     """A data-flow picture: boxes with text, joined by arrows.
 
