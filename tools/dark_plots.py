@@ -6,6 +6,7 @@ lighter. The style sheet book.css chooses between the two, and paper is always w
 """
 
 import base64
+import hashlib
 import io
 import re
 from pathlib import Path
