@@ -35,6 +35,7 @@ from d2lmini.data.registry import data_folder
 from d2lmini.data.square import simulate_paths
 from d2lmini.eight_bits import from_bytes, to_bytes
 from d2lmini.figures import depth as depth_figure
+from d2lmini.figures.weights import bits_of, floats, pack
 from d2lmini.figures.widget import as_lists
 from d2lmini.modern import LanguageModel
 from d2lmini.trajectories import Forecaster, PathEncoder, constant_velocity
@@ -266,6 +267,31 @@ def test_sentences_are_normalised_alike(page, sentences):
         )
 
 
+@pytest.mark.parametrize("bits", [16, 32])
+def test_numbers_arrive_as_they_are(browser, bits):
+    """Also the smallest that 16 bits can hold, and 0 with a sign."""
+    torch.manual_seed(0)
+    numbers = torch.randn(4, 5) * 10.0 ** torch.randint(-7, 4, (4, 5))
+    numbers[0, :2] = torch.tensor([0.0, -0.0])
+    if bits == 16:
+        numbers = numbers.half().float()
+    parts = {"W": numbers, "b": numbers[2]}
+    assert bits_of(parts) == bits
+    data = pack(parts, 1, 1, bits)
+    page = browser.new_page()
+    text = figures.browser_module("recall.js")
+    page.add_script_tag(content=re.sub(r"\bexport (default .*)?", "", text))
+    got = page.evaluate(
+        """([data, numbers]) => {
+            const P = numbersOf(data, new DataView(Uint8Array.from(numbers).buffer));
+            return [P.W.map((row) => [...row]), [...P.b]];
+        }""",
+        [data, list(floats(parts, bits))],
+    )
+    assert got == [numbers.tolist(), numbers[2].tolist()]
+    page.close()
+
+
 @pytest.fixture(scope="module")
 def real_translator():
     return SubwordTranslator.load(RESULTS / "fra-eng-full.pt")
@@ -279,7 +305,7 @@ def real_page(browser, real_translator):
         examples=examples,
         look=real_translator.look(*examples),
     )
-    make = "(data, bytes) => (window.split = makeSubwords(data.merges), makeNet(data, bytes, true))"
+    make = "(data, bytes) => (window.split = makeSubwords(data.merges), makeNet(data, bytes))"
     page = open_page(browser, figure, "sentence.js", make)
     yield page
     page.close()
@@ -427,9 +453,7 @@ def test_the_translator_of_captions_agrees(browser):
     figure = figures.explore_caption(
         net.state_dict(), *words, 4, 26, [pairs[0][0]], "a b", cross
     )
-    page = open_page(
-        browser, figure, make="(data, bytes) => makeNet(data, bytes, true)"
-    )
+    page = open_page(browser, figure)
     for weight in net.parameters():  # a page holds them in 8 bits
         weight.data = from_bytes(*to_bytes(weight.data))
     net = net.double()
@@ -564,7 +588,7 @@ def test_the_copiers_agree(browser):
     nets = {"one code": Copier(32), "attention": Copier(64)}
     right = {name: [torch.zeros(n) for n in range(2, 17)] for name in nets}
     figure = figures.explore_recall(*(n.state_dict() for n in nets.values()), right)
-    make = "({ shapes }, bytes) => numbersOf(shapes, bytes)"
+    make = "numbersOf"
     page = open_page(browser, figure, "recall.js", make)
     for length in range(2, 17):
         digits = torch.randint(10, (1, length))

@@ -16,7 +16,7 @@ function render({ model, el }) {
   const [bos, eos] = ["<bos>", "<eos>"].map((token) => tgtTokens.indexOf(token));
   const known = srcTokens.filter((token) => !RESERVED.includes(token));
   const ids = new Map(known.map((token) => [token, srcTokens.indexOf(token)]));
-  const net = makeNet(data, model.get("weights"), true);
+  const net = makeNet(data, model.get("weights"));
   const heads = Array.from({ length: numHeads }, (_, h) => h);
   const state = controlState(model, update, { text: isText, layer: upTo(numLayers),
     head: among([ALL, ...heads.map(nameOf)]), side: among(["german", "english"]),

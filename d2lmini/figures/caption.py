@@ -40,7 +40,7 @@ def explore_caption(
         numbers[name] = numbers[name][:num_steps]  # no other row is used
     num_layers = len(cross)
     data = {
-        **pack(numbers, num_heads, num_layers),
+        **pack(numbers, num_heads, num_layers, bits=8),
         "src_tokens": src_tokens,
         "tgt_tokens": tgt_tokens,
         "num_steps": num_steps,

@@ -63,11 +63,11 @@ export const sinusoid = (i, width, base = 10000) =>
 
 // An encoder-decoder, or an encoder with a classifier's head, from the numbers of its state_dict.
 //
-// tied: pairs of a name and the name whose numbers it shares. small: see numbersOf.
+// tied: pairs of a name and the name whose numbers it shares.
 // off: set of heads that are off, such as "cross.0.2" (kind, layer, head).
-export function makeNet(data, bytes, small = false) {
-  const { shapes, num_heads: numHeads, num_layers: numLayers, tied = [] } = data;
-  const P = numbersOf(shapes, bytes, small);
+export function makeNet(data, bytes) {
+  const { num_heads: numHeads, num_layers: numLayers, tied = [] } = data;
+  const P = numbersOf(data, bytes);
   for (const [name, other] of tied) P[name] = P[other];
   const numHiddens = P["encoder.stack.blocks.0.addnorm1.norm.weight"].length;
   const headSize = numHiddens / numHeads;

@@ -141,7 +141,7 @@
       const entry = saved[JSON.parse(view.textContent).model_id];
       if (entry?.model_module !== "anywidget") continue;
       const state = readState(entry);
-      if (!styles.has(state._css)) {
+      if (state._css && !styles.has(state._css)) {
         styles.add(state._css);
         const style = document.createElement("style");
         style.textContent = state._css;

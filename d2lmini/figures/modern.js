@@ -14,9 +14,9 @@ export const rotate = (x, position) => x.map((v, k) => {
     : v * Math.cos(angle) + x[k + 1] * Math.sin(angle);
 });
 
-export function makeWriter({ shapes, num_heads: numHeads, num_kv_heads: numKvHeads,
-  num_layers: numLayers }, bytes) {
-  const P = numbersOf(shapes, bytes, true);
+export function makeWriter(data, bytes) {
+  const { num_heads: numHeads, num_kv_heads: numKvHeads, num_layers: numLayers } = data;
+  const P = numbersOf(data, bytes);
   const table = P["embedding.weight"];
   const headSize = table[0].length / numHeads;
   const apply = (name, x) => linear([x], P[`${name}.weight`])[0];

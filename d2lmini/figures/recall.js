@@ -10,8 +10,9 @@ const [LEAST, MOST] = [2, 16]; // lengths in training
 const MORE = "3141592653589793"; // digits for those who want a longer string
 
 function render({ model, el }) {
-  const { shapes, right } = model.get("data");
-  const P = numbersOf(shapes, model.get("weights"));
+  const data = model.get("data");
+  const { right } = data;
+  const P = numbersOf(data, model.get("weights"));
   const state = controlState(model, update, { digits: isText, place: upTo(MOST) });
   const first = state.get();
   let digits = []; // the last that could be read

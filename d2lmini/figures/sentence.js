@@ -66,7 +66,7 @@ function render({ model, el }) {
 
   async function getNet() {
     pieces ??= makeSubwords(data.merges);
-    net ??= makeNet(data, await model.get("weights"), true);
+    net ??= makeNet(data, await model.get("weights"));
     return net;
   }
 

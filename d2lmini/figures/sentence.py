@@ -27,7 +27,7 @@ def explore_sentence(
     best = look.probabilities.topk(NUM_LIKELY, dim=-1)
     weights = look.cross[-1].mean(dim=0)  # (written, read)
     data = {
-        **pack(numbers, num_heads, len(look.cross)),
+        **pack(numbers, num_heads, len(look.cross), bits=8),
         "tied": [*tied.items()],
         "tokens": tokens,
         "merges": [*merges],

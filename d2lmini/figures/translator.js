@@ -160,7 +160,7 @@ function render({ model, el }) {
     output.update(isEmpty ? [] : written, { classOf, chosen: step });
     drawCurves();
     if (now.view === "arcs") return;
-    const { value, explain } = numbersOf(raw, weights);
+    const { value, explain } = cellsOf(raw, weights);
     map.update({ heading: heading.textContent, rows: isEmpty ? [] : kind === "encoder" ? source
       : reads.map((word, t) => `${word} → ${written[t]}`),
       columns: isEmpty ? [] : columns, value, explain, top: now.view === "weights" ? 1 : 6,
@@ -190,7 +190,7 @@ function render({ model, el }) {
       : `“${now.columns[i]}” is looked at by ${named}.`;
   }
 
-  function numbersOf(raw, weights) {
+  function cellsOf(raw, weights) {
     const value = { raw: (i, j) => raw[i][j], weights: (i, j) => weights[i][j],
       masked: (i, j) => (isHidden(i, j) ? -Infinity : raw[i][j]) }[now.view];
     const explain = (i, j) => {

@@ -2,7 +2,7 @@
 
 from d2lmini.data import normalise
 from d2lmini.figures.stills import panels
-from d2lmini.figures.weights import floats, pack
+from d2lmini.figures.weights import bits_of, floats, pack
 from d2lmini.figures.widget import Figure
 
 
@@ -33,9 +33,9 @@ def explore_translator(
     numbers = {
         name: tensor.detach().float().cpu() for name, tensor in state_dict.items()
     }
-    num_layers = len(cross)
+    num_layers, bits = len(cross), bits_of(numbers)
     data = {
-        **pack(numbers, num_heads, num_layers),
+        **pack(numbers, num_heads, num_layers, bits),
         "src_tokens": src_tokens,
         "tgt_tokens": tgt_tokens,
         "num_steps": num_steps,
@@ -81,4 +81,6 @@ def explore_translator(
             "Three padded positions: their scores are −∞, and the translation is the same.",
         ),
     ]
-    return Figure("translator.js", state, picture, alt, data, floats(numbers), tries)
+    return Figure(
+        "translator.js", state, picture, alt, data, floats(numbers, bits), tries
+    )

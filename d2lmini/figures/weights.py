@@ -3,11 +3,16 @@
 from d2lmini.eight_bits import to_bytes
 
 
-def pack(numbers, num_heads, num_layers):
-    """What forward.js needs to find its way in the numbers of a state_dict."""
+def pack(numbers, num_heads, num_layers, bits=32):
+    """What forward.js needs to find its way in the numbers of a state_dict, of so many bits."""
     # Pairs and no dict: Jupyter sorts the keys of a dict when it saves a notebook.
     shapes = [(name, list(tensor.shape)) for name, tensor in numbers.items()]
-    return {"shapes": shapes, "num_heads": num_heads, "num_layers": num_layers}
+    return {
+        "shapes": shapes,
+        "bits": bits,
+        "num_heads": num_heads,
+        "num_layers": num_layers,
+    }
 
 
 def eighths(numbers):
@@ -26,6 +31,13 @@ def eighths(numbers):
     return b"".join(parts)
 
 
-def floats(numbers):
-    """The numbers of a state_dict, one after the other, as float32."""
-    return b"".join(t.numpy().astype("<f4").tobytes() for t in numbers.values())
+def floats(numbers, bits=32):
+    """The numbers of a state_dict, one after the other, as floats of so many bits."""
+    kind = {32: "<f4", 16: "<f2"}[bits]
+    return b"".join(t.numpy().astype(kind).tobytes() for t in numbers.values())
+
+
+def bits_of(numbers):
+    """16 if that loses nothing of the numbers of a state_dict, else 32."""
+    exact = all(t.half().float().equal(t) for t in numbers.values())
+    return 16 if exact else 32

@@ -41,7 +41,7 @@ def explore_writer(net, tokens, prompts) -> Figure:
     }
     attention = net.blocks[0].attention
     data = {
-        **pack(numbers, attention.num_heads, len(net.blocks)),
+        **pack(numbers, attention.num_heads, len(net.blocks), bits=8),
         "num_kv_heads": attention.num_kv_heads,
         "max_len": net.max_len,
         "tokens": tokens,
