@@ -132,9 +132,9 @@ def unpaired(root):
             yield f"{path.name}: {single} pictures are there for one theme only"
 
 
-# What a reader loads, in bytes: a page with its pictures; the page of two translators; in the dark
-# theme, where the pictures of both themes load; with a network that loads when the page can be read;
-# and what all pages share.
+# What a reader loads, in bytes: a page with its pictures; the page of two translators; a page in
+# the dark theme, where the pictures of both themes load; one with the network that loads when it
+# can be read; and what all pages share.
 PAGE, TRANSLATORS, DARK_PAGE, WITH_NET = 600_000, 800_000, 800_000, 3_000_000
 SHARED = 6_000_000
 LIMITS = {CHAPTERS["maps"].page: TRANSLATORS}
