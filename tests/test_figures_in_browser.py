@@ -861,3 +861,66 @@ def test_what_has_time_in_it_plays_pauses_and_comes_to_an_end(show, name):
         )
         assert hidden == 0
     assert page.problems == []
+
+
+NOTEBOOK = """async ([esm, state, data, runs]) => {
+    const address = URL.createObjectURL(new Blob([esm], { type: "text/javascript" }));
+    const { default: widget } = await import(address);
+    const values = { state, data, runs, asked: {} }, listeners = {};
+    window.model = {
+        get: (name) => values[name],
+        set(name, value) {
+            values[name] = value;
+            for (const listener of listeners[`change:${name}`] ?? []) listener();
+        },
+        on: (event, listener) => (listeners[event] ??= []).push(listener),
+        save_changes() {}, send() {},  // a page has no send
+    };
+    const el = document.body.appendChild(document.createElement("div"));
+    await widget.render({ model: window.model, el });
+}"""
+
+
+def test_a_kernel_is_asked_for_what_is_not_ready(show):
+    """A page offers what is ready; a notebook offers the rest, and shows it when it has come."""
+    figure = FIGURES["Live, curves"]()
+    page = show([figure])
+    width = page.get_by_label("Hidden units")
+    assert width.locator("option").all_inner_texts() == ["10", "40"]
+    page.evaluate("document.body.replaceChildren()")
+    data = json.loads(json.dumps(figure.data, sort_keys=True))
+    page.evaluate(NOTEBOOK, [figure._esm, figure.state, data, figure.runs])
+    assert width.locator("option").all_inner_texts() == ["5", "10", "20", "40"]
+    width.select_option("2")
+    note = page.locator(".note").first
+    assert note.inner_text() == "Computing …"
+    figure.state = page.evaluate("window.model.get('state')")  # as a kernel hears it
+    page.evaluate("(runs) => window.model.set('runs', runs)", figure.runs)
+    assert note.inner_text() == "20 units, seed 0."
+    assert page.problems == []
+
+
+@each_figure
+def test_curves_and_their_keys_differ_without_colour(show, make):
+    page = show([make()])
+    for which, look in (
+        (" .curve:not(.faint)", "strokeDasharray"),
+        (":has(.curve) .key", "backgroundImage"),
+    ):
+        curves = page.locator(f".d2lmini-figure{which}")
+        kinds = curves.evaluate_all(
+            """(all, look) => Object.fromEntries(all.map((e) =>
+                [e.getAttribute("class").match(/curve-\\d|$/)[0],
+                  getComputedStyle(e)[look].replace(/rgba?\\(.*?\\)/g, "")]))""",
+            look,
+        )
+        assert len(set(kinds.values())) == len(kinds)
+
+
+def test_a_negative_cell_without_a_number_has_a_sign(show):
+    page = show([FIGURES["explore_positions"]()])
+    cells = page.locator(".dense td[role=gridcell]").evaluate_all(
+        """all => all.map((e) =>
+            [e.classList.contains("negative"), getComputedStyle(e).backgroundImage !== "none"])"""
+    )
+    assert {tuple(cell) for cell in cells} == {(True, True), (False, False)}

@@ -40,7 +40,7 @@ function render({ model, el }) {
     controls: [width, base, column, position, offset].map((c) => c.element),
     parts: [make("div", { className: "stack" }, table.element, rotation),
       make("div", { className: "stack curves" }, wave.element, likeness.element)],
-    help: "Point at a number of the table, or move a marker. Grey hand: position i; blue: i + k.",
+    help: "Point at a number of the table, or move a marker. Dashed hand: position i; whole: i + k.",
   });
   table.element.classList.add("dense");
 
