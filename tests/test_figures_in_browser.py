@@ -924,3 +924,37 @@ def test_a_negative_cell_without_a_number_has_a_sign(show):
             [e.classList.contains("negative"), getComputedStyle(e).backgroundImage !== "none"])"""
     )
     assert {tuple(cell) for cell in cells} == {(True, True), (False, False)}
+
+
+def test_the_table_of_positions_can_be_clicked_and_its_hand_dragged(show):
+    page = show([FIGURES["explore_positions"]()])
+    figure, note = page.locator(".d2lmini-figure"), page.locator(".note")
+    cell = figure.locator("tbody tr").nth(9).locator("td").nth(2)
+    cell.click()
+    assert "Position 9, column 2:" in note.inner_text()
+    assert figure.locator("tr.marked th").inner_text() == "9"
+    assert figure.locator("th.marked").inner_text() == "2"
+    cell.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert "Position 9, column 3:" in note.inner_text()
+    figure.get_by_label("Width").select_option("4")
+    column = figure.get_by_role("slider", name=re.compile("^Column"))
+    column.press("End")
+    assert "column 3:" in note.inner_text() and column.input_value() == "3"
+
+    dial = figure.locator(".dial")
+    figure.get_by_role("button", name="Reset").click()
+    box = dial.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 40)  # straight down: half a turn from 0
+    page.mouse.up()
+    found = int(dial.get_attribute("aria-valuenow"))
+    hand = dial.locator(".after")
+    tip = [float(hand.get_attribute(name)) for name in ("x2", "y2")]
+    assert tip[1] > 0.9 and abs(tip[0]) < 0.4
+    dial.press("ArrowRight")
+    assert int(dial.get_attribute("aria-valuenow")) == found + 1
+    assert f"Offset {found + 1}." in note.inner_text().replace("−", "-")
+    assert page.problems == []

@@ -94,13 +94,14 @@ export function steady(element, height) {
 }
 
 // A table of numbers. Tab reaches it, arrow keys walk in it, the pointer points; whatever is
-// reached is explained in words by update's explain(i, j), through the function onReach.
+// reached is explained in words by update's explain(i, j), through the function onReach. onChoose(i, j)
+// is called when a cell is clicked, or Enter pressed on it.
 //
 // update({ rows, columns, value, explain, ... }): labels of both axes; value(i, j) a number;
 // top the number that gets the strongest colour; digits of the numbers, null for none; heading in
-// place of the title, a remark after it, axes in place of what rows and columns are; mark, a row to
-// point out.
-export function matrix({ title, rowsAre, columnsAre, onReach }) {
+// place of the title, a remark after it, axes in place of what rows and columns are; mark and
+// markColumn, a row and a column to point out.
+export function matrix({ title, rowsAre, columnsAre, onReach, onChoose }) {
   const name = make("span", { className: "name" }, title);
   const shape = make("span", { className: "shape" });
   const head = make("thead");
@@ -173,7 +174,12 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
   body.addEventListener("focusin", onCell);
   body.addEventListener("pointerleave", () => light());
   body.addEventListener("focusout", () => light());
+  body.addEventListener("click", ({ target }) => {
+    const cell = target.closest("td[role=gridcell]");
+    if (cell) onChoose?.(...place(cell));
+  });
   body.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") onChoose?.(...place(event.target));
     const step = {
       ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
     }[event.key];
@@ -184,7 +190,7 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
   });
 
   const update = ({ rows, columns, value, explain, top, digits = 2, heading = title, remark = "",
-    mark = null, axes: said = null }) => {
+    mark = null, markColumn = null, axes: said = null }) => {
     name.textContent = heading + remark;
     if (said) axes.textContent = said;
     const same = rows.length === cells.length && columns.length === (cells[0]?.length ?? -1);
@@ -208,6 +214,7 @@ export function matrix({ title, rowsAre, columnsAre, onReach }) {
       cell.textContent = digits === null ? "" : show(number, digits);
     }));
     [...body.rows].forEach((row, i) => row.classList.toggle("marked", i === mark));
+    [...head.rows[0].cells].forEach((th, j) => th.classList.toggle("marked", j - 1 === markColumn));
     // Else the sentence below would go on about a number that is no longer there.
     if (element.closest(".d2lmini-figure")?.explained === element && cells.length) reach(...cursor);
   };

@@ -2,7 +2,7 @@
 import { choice, make, matrix, show, slider } from "./matrix.js";
 import { among, controlState, figure, upTo } from "./frame.js";
 import { dot, sinusoid } from "./forward.js";
-import { draw, lines } from "./lines.js";
+import { draw, lines, movable } from "./lines.js";
 
 const BASES = [10, 100, 1000, 10000, 100000];
 const POSITIONS = 32;
@@ -18,18 +18,19 @@ function render({ model, el }) {
       width: Number(value), column: Math.min(state.get().column, value - 1) }));
   const base = choice("Base", Object.fromEntries(BASES.map((b) => [b, b.toLocaleString("en")])),
     first.base, (value) => state.set({ base: Number(value) }));
-  const column = slider("Column", { min: 0, max: 31, value: first.column }, (value) =>
-    state.set({ column: Math.min(value, state.get().width - 1) }));
+  const column = slider("Column", { min: 0, max: 31, value: first.column }, field("column"));
   const position = slider("Position i", { min: 0, max: POSITIONS - 1, value: first.position },
     field("position"));
   const offset = slider("Offset k", { min: 1 - POSITIONS, max: POSITIONS - 1, value: first.offset,
     format: (k) => show(k, 0) }, field("offset"));
   const table = matrix({ title: "positions", rowsAre: "position", columnsAre: "column",
-    onReach: (text) => frame.explain(text) });
+    onReach: (text) => frame.explain(text),
+    onChoose: (n, m) => state.set({ position: n, column: m }) });
   const wave = lines({ title: "One column: a wave", xIs: "position", onReach: field("position") });
   const likeness = lines({ title: "Dot product of two positions, as a share of that with itself",
     xIs: "distance k", onReach: field("offset") });
-  const dial = draw("svg", { viewBox: "-1.2 -1.2 2.4 2.4", role: "img", class: "dial" });
+  const dial = draw("svg", { viewBox: "-1.2 -1.2 2.4 2.4", role: "slider", tabindex: 0,
+    class: "dial" });
   const turn = make("p");
   const rotation = make("div", { className: "lines" },
     make("p", { className: "caption" }, make("span", { className: "name" }, "The pair as a hand")),
@@ -40,9 +41,22 @@ function render({ model, el }) {
     controls: [width, base, column, position, offset].map((c) => c.element),
     parts: [make("div", { className: "stack" }, table.element, rotation),
       make("div", { className: "stack curves" }, wave.element, likeness.element)],
-    help: "Point at a number of the table, or move a marker. Dashed hand: position i; whole: i + k.",
+    help: "Choose a number of the table, move a marker, or drag the hand. Dashed hand: position i; whole: i + k.",
   });
   table.element.classList.add("dense");
+  // The hand of i + k follows the pointer: of all offsets that bring it there, the nearest one.
+  movable(dial, dial, { reach: 1.2, step: 1,
+    to: (x, y) => {
+      const { width: d, base: b, column: c, position: i, offset: old } = state.get();
+      const speed = 1 / b ** ((c - (c % 2)) / d);
+      const away = (k) => Math.abs(Math.sin(((i + k) * speed - Math.atan2(x, y)) / 2));
+      const all = Array.from({ length: 2 * POSITIONS - 1 }, (_, n) => n - POSITIONS + 1);
+      const least = Math.min(...all.map(away));
+      const near = all.filter((k) => away(k) < least + 0.02);
+      state.set({ offset: near.sort((a, b) => Math.abs(a - old) - Math.abs(b - old))[0] });
+    },
+    by: (dx, dy) => state.set({ offset:
+      Math.max(1 - POSITIONS, Math.min(POSITIONS - 1, state.get().offset + dx + dy)) }) });
 
   function hand(angle, kind) {
     return draw("line", { x1: 0, y1: 0, x2: Math.sin(angle), y2: -Math.cos(angle), class: kind });
@@ -54,7 +68,7 @@ function render({ model, el }) {
     const pair = c - (c % 2);
     const speed = 1 / b ** (pair / d);
     table.update({
-      rows: all, columns: P[0].map((_, n) => n), top: 1, digits: null,
+      rows: all, columns: P[0].map((_, n) => n), top: 1, digits: null, mark: i, markColumn: c,
       value: (n, m) => P[n][m],
       explain: (n, m) => `${m % 2 ? "cos" : "sin"}(${n} / ${b}^(${m - (m % 2)}/${d})) = ${
         show(P[n][m], 3)}`,
@@ -65,7 +79,11 @@ function render({ model, el }) {
       low: -1, high: 1, at: Math.abs(k), digits: 3 });
     dial.replaceChildren(
       draw("circle", { r: 1, class: "axis" }), hand(i * speed, "before"), hand((i + k) * speed, "after"));
-    dial.setAttribute("aria-label", `A hand at position ${i} and at position ${i + k}`);
+    dial.setAttribute("aria-label", `A hand at position ${i} and at position ${i + k}: offset`);
+    for (const [name, value] of [["min", 1 - POSITIONS], ["max", POSITIONS - 1], ["now", k]]) {
+      dial.setAttribute(`aria-value${name}`, value);
+    }
+    column.element.querySelector("input").max = d - 1;
     const [cos, sin] = [Math.cos(k * speed), Math.sin(k * speed)].map((v) => show(v, 3));
     turn.textContent = `Columns ${pair} and ${pair + 1}, from position ${i} to ${show(i + k, 0)}${
       P[i + k] ? "" : ", outside the table"}: `
@@ -76,7 +94,7 @@ function render({ model, el }) {
     column.set(c);
     position.set(i);
     offset.set(k);
-    frame.note(c === d - 1 && d < 32 ? `Width ${d} has the columns 0 to ${d - 1}.` : "");
+    frame.note(`Position ${i}, column ${c}: ${show(P[i][c], 3)}. Offset ${show(k, 0)}.`);
   }
   update(first);
 }
