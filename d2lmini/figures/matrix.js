@@ -203,7 +203,7 @@ export function matrix({ title, rowsAre, columnsAre, onReach, onChoose }) {
     [...body.querySelectorAll("th")].forEach((th, i) => label(th, rows[i], 24));
     const numbers = rows.map((_, i) => columns.map((_, j) => value(i, j)));
     const has = (rule) => numbers.some((row) => row.some(rule));
-    scale.textContent = `darkest: ${has((v) => v < 0 && v > -Infinity) ? "±" : ""}${top}${
+    scale.textContent = `strongest: ${has((v) => v < 0 && v > -Infinity) ? "±" : ""}${top}${
       has((v) => Math.abs(v) > top && Number.isFinite(v)) ? " and beyond" : ""}${
       has((v) => v === -Infinity) ? "; hatched: hidden" : ""}`;
     cells.forEach((row, i) => row.forEach((cell, j) => {
