@@ -37,7 +37,7 @@ def explore_depth(depth=32, scale=1.0) -> Figure:
             of He. There are no biases.
     Source: chapter 6.
     """
-    state = {"depth": depth, "scale": scale, "layer": depth}
+    state = {"depth": depth, "scale": scale, "layer": depth // 2}
     net = start()
     spreads = {kind: stack(kind, net, depth, scale)["spread"] for kind in WIRINGS}
     picture = matplotlib.figure.Figure(figsize=(4.5, 2.6), layout="constrained")

@@ -44,7 +44,7 @@ class Live(Figure):
         state = {name: values[0] for name, values in ready.items()}
         first = runs[self.place(state)]
         if "x" in same:
-            state["at"] = len(same["x"]) - 1
+            state["at"] = (len(same["x"]) - 1) // 2
         listed = [
             {
                 "name": name,

@@ -124,7 +124,7 @@ def test_a_finger_drags_the_query(visit):
     ("name", "part"),
     [
         ("01-from-codes-to-attention", ".matrix table"),
-        ("03-positions", ".lines svg"),
+        ("03-positions", ".curves svg"),
         ("11-walking-on", ".square"),
     ],
 )
