@@ -94,7 +94,9 @@ function render({ model, el }) {
     const kind = `unit curve-${i} ${isAwake ? "" : "asleep"}`;
     return [draw("line", { class: kind, x1, y1, x2, y2 }),
       draw("line", { class: `unit curve-${i}`, x1: mx, y1: my,
-        x2: mx + (0.1 * unit[0]) / long, y2: my - (0.1 * unit[1]) / long })];
+        x2: mx + (0.1 * unit[0]) / long, y2: my - (0.1 * unit[1]) / long }),
+      draw("text", { "text-anchor": "middle", // its number at the end of the tick
+        x: mx + (0.17 * unit[0]) / long, y: my - (0.17 * unit[1]) / long + 0.03 }, String(i))];
   }
 
   function update({ token, units, unit, relu: bends }) {
