@@ -11,6 +11,7 @@ import pytest
             "04-attention",
             {
                 "Skip to figure: Attention by hand": "figure-attention",
+                "Skip to figure: Where trained heads look": "figure-live",
                 "Skip to figure: Heads: who reads which features?": "figure-heads",
             },
         ),
