@@ -10,6 +10,7 @@ from multiprocessing import Pool
 from pathlib import Path
 
 import yaml
+from filelock import FileLock
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
@@ -21,7 +22,10 @@ ROOT = Path(__file__).parents[1]
 def keep(notebook, path, cache):
     """Put a notebook that has been run where Jupyter Book looks for it."""
     bundle = CacheBundleIn(notebook, str(path))
-    cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+    # One at a time: the cache looks for what is too old, and would throw out what another process
+    # has just put in.
+    with FileLock(cache.path / "keep.lock"):
+        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
 
 
 def run(path, folder, timeout):
