@@ -129,7 +129,7 @@ def main(root):
         "<= 600 KB",
         f"{kilobytes:.0f} KB",
     )
-    row("the translator's page", "<= 1.2 MB", f"{sizes[translator] / 1000:.0f} KB")
+    row("the translator's page", "<= 800 KB", f"{sizes[translator] / 1000:.0f} KB")
     front = sizes["index.html"] + weights
     row("the front page with its network", "<= 3 MB", f"{front / 1e6:.1f} MB")
     row("what all pages share", "<= 6 MB", f"{shared / 1e6:.1f} MB")

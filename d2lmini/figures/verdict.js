@@ -3,6 +3,7 @@ import { choice, make, matrix, show, steady, strangersNote, textField } from "./
 import { controlState, figure, isText, upTo } from "./frame.js";
 import { makeNet, RESERVED, wordsOf } from "./forward.js";
 import { thumbnail } from "./thumbnail.js";
+import { wordLine } from "./words.js";
 
 const SHOWN = 6; // replacements that are listed
 
@@ -25,7 +26,7 @@ function render({ model, el }) {
     { "": "…", ...Object.fromEntries(examples.map((review) => [review, review])) }, "",
     (value) => value && state.set({ text: value, chosen: 0 }));
   const verdict = make("p");
-  const read = make("p", { className: "tokens" });
+  const read = wordLine("words of the review", { onChoose: (i) => state.set({ chosen: i }) });
   const place = make("span");
   const instead = choice("put",
     { "": "…", ...Object.fromEntries([...known].sort().map((word) => [word, word])) }, "",
@@ -48,7 +49,7 @@ function render({ model, el }) {
     title: "A reader of reviews",
     controls: [text.element, example.element],
     parts: [
-      make("div", { className: "wide" }, verdict, steady(read, 4.2),
+      make("div", { className: "wide" }, verdict, steady(read.element, 4.2),
         make("div", { className: "controls" }, place, instead.element, leaveOut, tryAll), found),
       make("div", { className: "wide" }, steady(effects.element, 8.8)),
       make("div", { className: "group" }, make("p", { className: "caption" }, "self-attention"),
@@ -109,15 +110,7 @@ function render({ model, el }) {
     const best = probabilities.indexOf(Math.max(...probabilities));
     verdict.replaceChildren("Verdict: ", make("strong", {}, labels[best]), ` (${
       labels.map((label, c) => `${label} ${show(probabilities[c], 3)}`).join(", ")})`);
-    read.replaceChildren(...words.flatMap((word, i) => {
-      const button = make("button", { type: "button", "aria-pressed": String(i === chosen),
-        className: ids.has(word) ? "token" : "token unknown" }, word);
-      button.addEventListener("click", () => {
-        state.set({ chosen: i });
-        read.querySelectorAll("button")[i].focus();
-      });
-      return [button, " "];
-    }));
+    read.update(words, { chosen, classOf: (word) => (ids.has(word) ? "" : "unknown") });
     place.textContent = `In place of “${words[chosen]}”`;
     leaveOut.disabled = words.length < 2;
 
