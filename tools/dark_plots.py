@@ -144,10 +144,9 @@ def pair(app, pagename, templatename, context, doctree):
         images.mkdir(exist_ok=True)
         (images / f"{name}-dark.svg").write_text(dark(svg), "utf-8")
         size = SIZE.search(svg)[0]  # the page keeps the place free
-        return (
-            f'<img {alt} class="plot-light" {size} src="{folder}{name}.svg">'
-            f'<img {alt} class="plot-dark" {size} src="{folder}{name}-dark.svg" '
-            'loading="lazy">'
+        return "".join(  # lazy: the one that is not shown is not loaded
+            f'<img {alt} class="{theme}" {size} src="{folder}{file}.svg" loading="lazy">'
+            for theme, file in (("plot-light", name), ("plot-dark", f"{name}-dark"))
         )
 
     context["body"] = PLOT.sub(both, context.get("body", ""))

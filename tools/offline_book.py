@@ -6,7 +6,7 @@ shows widgets, 3.7 MB from a CDN as well, is replaced in _config.yml by the book
 d2lmini/figures/loader.js; and a widget's still picture, which MyST-NB would drop, stays beside it.
 
 And the pages are made light: no state of widgets that need a kernel, no source maps of the
-theme's scripts.
+theme's scripts, no second set of its icons.
 """
 
 import hashlib
@@ -126,8 +126,11 @@ def make_light(app, exception):
     """Take away what no reader needs."""
     if exception or app.builder.format != "html":
         return
-    for path in (Path(app.outdir) / "_static").rglob("*.map"):
+    static = Path(app.outdir) / "_static"
+    for path in static.rglob("*.map"):
         path.unlink()  # 3 MB, for those who debug the theme
+    # 1.5 MB, which no page asks for (book/_templates/layout.html)
+    (static / "scripts" / "fontawesome.js").unlink(missing_ok=True)
 
 
 def setup(app):

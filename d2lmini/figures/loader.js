@@ -86,14 +86,11 @@
     };
   }
 
-  async function start(view, state, modules) {
+  async function start(view, state, module) {
     const place = document.createElement("div");
     place.className = "d2lmini-place";
     const still = view.parentElement.querySelector(".d2lmini-still");
-    modules[state._esm] ??= import(
-      URL.createObjectURL(new Blob([state._esm], { type: "text/javascript" }))
-    );
-    const { default: widget } = await modules[state._esm];
+    const { default: widget } = await module;
     view.after(place);
     const name = still?.id.replace("figure-", "");
     const model = makeModel({ ...state, asked: name ? askedOf(name) : {} });
@@ -129,27 +126,41 @@
     }
   }
 
-  document.addEventListener("DOMContentLoaded", () => {
-    const saved = {};
-    for (const script of document.querySelectorAll(STATE)) {
-      Object.assign(saved, JSON.parse(script.textContent).state);
+  // This script stands in the head, after the states: while the page is still read, the modules
+  // are, too, and each figure starts as soon as its place is there.
+  const states = {};
+  const modules = {};
+  const styles = new Set();
+  for (const script of document.querySelectorAll(STATE)) {
+    for (const [id, entry] of Object.entries(JSON.parse(script.textContent).state)) {
+      if (entry.model_module !== "anywidget") continue;
+      states[id] = readState(entry);
+      const { _esm: text, _css: css } = states[id];
+      modules[text] ??= import(
+        URL.createObjectURL(new Blob([text], { type: "text/javascript" }))
+      );
+      if (!css || styles.has(css)) continue;
+      styles.add(css);
+      const style = document.createElement("style");
+      style.textContent = css;
+      document.head.append(style);
     }
-    const modules = {};
-    const styles = new Set();
-    const started = [];
+  }
+  const started = new Map(); // place of a view -> the promise of its figure
+  function startArrived() {
     for (const view of document.querySelectorAll(VIEW)) {
-      const entry = saved[JSON.parse(view.textContent).model_id];
-      if (entry?.model_module !== "anywidget") continue;
-      const state = readState(entry);
-      if (state._css && !styles.has(state._css)) {
-        styles.add(state._css);
-        const style = document.createElement("style");
-        style.textContent = state._css;
-        document.head.append(style);
-      }
+      const text = view.textContent.trimEnd();
+      if (started.has(view) || !text.endsWith("}")) continue; // the rest is still to come
+      const state = states[JSON.parse(text).model_id];
       // The still picture stays if the browser is too old to run the module.
-      started.push(start(view, state, modules).catch((error) => console.error(error)));
+      if (state) started.set(view, start(view, state, modules[state._esm]).catch(console.error));
     }
-    Promise.all(started).then(offerToSkip);
+  }
+  const arrivals = new MutationObserver(startArrived);
+  arrivals.observe(document, { childList: true, subtree: true });
+  document.addEventListener("DOMContentLoaded", () => {
+    arrivals.disconnect();
+    startArrived();
+    Promise.all(started.values()).then(offerToSkip);
   });
 })();

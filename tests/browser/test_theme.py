@@ -189,22 +189,24 @@ SHOWN = """() => [...document.querySelectorAll("article img[class^=plot-]")].map
 })"""
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", WITH_PLOTS)
-def test_a_plot_is_as_light_or_dark_as_its_page(visit, name):
-    opened = visit("http", f"book/{name}.html")
+def test_a_plot_is_as_light_or_dark_as_its_page(visit, name, theme):
+    opened = visit("http", f"book/{name}.html", dark=theme == "dark")
     page, asked = opened.page, []
     page.on("request", lambda request: asked.append(request.url))
     page.reload()
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)
-        page.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
-        shown = page.evaluate(SHOWN)
-        assert len(shown) > 3
-        for kind, is_shown, filtered in shown:  # and with it, its text is read or not
-            assert (kind == f"plot-{theme}") == is_shown
-            assert not is_shown or filtered == "none"
-        if theme == "light":  # which needs no other
-            assert not [url for url in asked if url.endswith("-dark.svg")]
+    page.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    shown = page.evaluate(SHOWN)
+    assert len(shown) > 3
+    for kind, is_shown, filtered in shown:  # and with it, its text is read or not
+        assert (kind == f"plot-{theme}") == is_shown
+        assert not is_shown or filtered == "none"
+    page.wait_for_load_state("networkidle")
+    plots = [url for url in asked if "/_images/" in url]
+    assert plots  # and none for the other theme
+    assert {url.endswith("-dark.svg") for url in plots} == {theme == "dark"}
     assert opened.problems == []
 
 
