@@ -42,6 +42,29 @@ SLIDE = """(slider) => Array.from({ length: 40 }, (_, i) => {
     return performance.now() - start;
 })"""
 
+# Ten words, read by the large network of a figure that has two: until all is shown, in ms, and the
+# longest task of the page meanwhile, which has a length only if it is longer than 50 ms.
+TRANSLATE = """async (field) => {
+    const verdict = field.closest(".d2lmini-figure").querySelector(".verdict");
+    const tasks = [0], times = [];
+    new PerformanceObserver((list) => tasks.push(...list.getEntries().map((e) => e.duration)))
+        .observe({ type: "longtask" });
+    for (let i = 0; i < 20; i++) {
+        const done = new Promise((resolve) => new MutationObserver((_, observer) => {
+            observer.disconnect();
+            resolve();
+        }).observe(verdict, { childList: true }));
+        const start = performance.now();
+        field.value = `My neighbour's ${i % 2 ? "old" : "small"} dog barks all night in the garden`;
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+        await done;
+        field.closest(".d2lmini-figure").getBoundingClientRect();
+        times.push(performance.now() - start);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return [times.slice(2), Math.max(...tasks)]; // the first wait for the network
+}"""
+
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *args):
@@ -99,6 +122,8 @@ def main(root):
                 times = field.evaluate(TYPE)
                 if path.name == CHAPTERS["maps"].page:
                     translations += times
+                    page.get_by_label("Network").select_option("large")
+                    large, longest = field.evaluate(TRANSLATE)
                 else:
                     strokes.setdefault(path.stem, []).extend(times)
             page.context.close()
@@ -117,12 +142,12 @@ def main(root):
     found = (
         f"median {median(ready):.0f} ms, slowest {max(ready):.0f} ms of {len(ready)}"
     )
-    row("first control of a page, http, cold", "<= 1 s", found)
+    row("first control of a page, http, cold", "<= 500 ms", found)
     found = f"median {median(strokes[slowest]):.1f} ms"
-    row(f"one keystroke, slowest page ({slowest})", "<= 16 ms", found)
-    row(
-        "one translation, all maps", "<= 30 ms", f"median {median(translations):.1f} ms"
-    )
+    row(f"one keystroke, slowest page ({slowest})", "<= 8 ms", found)
+    row("one translation, all maps", "<= 8 ms", f"median {median(translations):.1f} ms")
+    found = f"median {median(large):.0f} ms; longest task {longest:.0f} ms"
+    row("the large network, ten words, all maps", "<= 100 ms", found)
     kilobytes = others[largest] / 1000
     row(
         f"largest page ({largest}) with its pictures",

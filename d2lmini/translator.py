@@ -84,7 +84,11 @@ class SubwordTranslator:
         return Look(*pieces, logits[0].softmax(dim=-1).cpu(), cross[:, 0].cpu())
 
     def parts(self) -> dict:
-        """Numbers and words, as the figure explore_sentence takes them."""
+        """Numbers and words, as a figure takes them.
+
+        numbers: name -> parameter, each once; tied: name -> name of the parameter that is used
+        there as well; tokens by id; merges: see Subwords.
+        """
         table = "encoder.embedding.embedding.weight"
         return {
             "numbers": dict(self.net.named_parameters()),  # each once

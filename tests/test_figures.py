@@ -31,8 +31,25 @@ def translator():
     torch.manual_seed(0)
     net = tiny_net(len(WORDS), len(WORDS))
     cross = torch.full((2, 2, 3, 3), 1 / 3)
+    examples = [("go go", "go")]
     return figures.explore_translator(
-        net.state_dict(), WORDS, WORDS, 2, 6, [("go go", "go")], "go stop", cross
+        net.state_dict(),
+        WORDS,
+        WORDS,
+        2,
+        6,
+        examples,
+        "go stop",
+        cross,
+        large=large().parts(),
+        large_examples=["go gog", "go"],
+    )
+
+
+def large():
+    """A translator on pieces of words."""
+    return SubwordTranslator(
+        [("▁g", "o")], ["▁go", "g", "</script>"], (8, 16, 2, 2, 0.0), 6
     )
 
 
@@ -87,13 +104,9 @@ def caption():
 
 def sentence():
     torch.manual_seed(0)
-    translator = SubwordTranslator(
-        [("▁g", "o")], ["▁go", "</script>"], (8, 16, 2, 2, 0.0), 6
-    )
+    translator, examples = large(), ["go go", "</script> go"]
     return figures.explore_sentence(
-        **translator.parts(),
-        examples=["go go", "</script> go"],
-        look=translator.look("go go"),
+        translator.parts(), examples, translator.look("go go")
     )
 
 
@@ -200,7 +213,7 @@ def test_a_module_stands_alone_and_defines_each_name_once(make):
     text = make()._esm
     assert "import " not in re.sub(r"//.*", "", text)
     assert text.count("export ") == 1 and "export default { render };" in text
-    names = re.findall(r"^(?:const|let|function|async function) (\w+)", text, re.M)
+    names = re.findall(r"^(?:const|let|(?:async )?function\*?) (\w+)", text, re.M)
     assert len(names) == len(set(names))
 
 

@@ -344,6 +344,57 @@ def test_an_emptied_box_empties_the_translation(show):
     assert page.problems == []
 
 
+def test_a_reader_switches_between_two_networks(show):
+    page = show([FIGURES["explore_translator"]()])
+    figure = page.locator(".d2lmini-figure")
+    text, network = figure.get_by_label("English"), figure.get_by_label("Network")
+    read = figure.get_by_label("looked at").locator("button")
+    known = figure.get_by_label("words it knows")
+    height = figure.bounding_box()["height"]
+    text.fill("go gog")
+    figure.get_by_label("This head is on").uncheck()
+    for _ in range(2):
+        network.select_option("large")
+        read.nth(3).wait_for()
+        assert read.all_inner_texts() == ["go", "go", "g", "<eos>"]
+        goes_on = read.evaluate_all("all => all.map((e) => e.className)")
+        assert ["goes-on" in name for name in goes_on] == [False, False, True, False]
+        assert text.input_value() == "go gog" and known.count() == 0
+        assert figure.get_by_label("This head is on").is_checked()
+        text.fill("go go go")  # nobody waits for what is typed over
+        text.fill("go gog go")
+        page.wait_for_function(
+            "e => e.children.length === 5",
+            arg=figure.get_by_label("looked at").element_handle(),
+        )
+        figure.get_by_label("Show").select_option("weights")
+        columns = figure.locator(".matrix thead th").all_inner_texts()
+        assert columns == ["go", "go", "-g", "go", "<eos>"]
+        figure.get_by_label("Show").select_option("arcs")
+        network.select_option("small")
+        assert read.all_inner_texts() == ["go", "<unk>", "go", "<eos>"]
+        assert known.locator("button").count() == 2
+        assert figure.bounding_box()["height"] == height
+        text.fill("go gog")
+    assert page.problems == []
+
+
+def test_of_heads_that_are_off_a_banner_says_how_many(show):
+    page = show([FIGURES["explore_translator"]()])
+    figure = page.locator(".d2lmini-figure")
+    banner = figure.locator(".banner")
+    every = banner.get_by_role("button")
+    assert "All 12 heads are on" in banner.inner_text()
+    figure.get_by_label("This head is on").uncheck()
+    assert "1 of 12 heads are off" in banner.inner_text()
+    assert "warns" in banner.get_attribute("class")
+    for off in (0, 4, 0):  # on, cross-attention off, on
+        every.click()
+        assert f"{off or 'All'} {'of ' if off else ''}12" in banner.inner_text()
+        assert ("warns" in banner.get_attribute("class")) == (off > 0)
+    assert page.problems == []
+
+
 def test_known_words_go_on_with_what_is_typed(show):
     page = show([FIGURES["explore_translator"]()])
     figure = page.locator(".d2lmini-figure")

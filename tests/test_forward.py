@@ -79,14 +79,14 @@ def page(browser, translator):
     page.close()
 
 
-def open_page(browser, figure, module="forward.js", make="makeNet"):
+def open_page(browser, figure, module="translation.js", make="makeNet"):
     """A page in which forward.js lies as `forward`, and the net of a figure as `net`."""
     page = browser.new_page()
-    names = (
-        "makeNet, search, lossOf, normalise, maskedSoftmax, attend, layerNorm, sinusoid"
-    )
+    names = "makeNet, normalise, maskedSoftmax, attend, layerNorm, sinusoid"
     text = re.sub(r"\bexport (default .*)?", "", figures.browser_module(module))
-    page.add_script_tag(content=text + f"\nconst forward = {{{names}}};")
+    searches = ", search, lossOf" if "function* searching" in text else ""
+    page.add_script_tag(content=text + f"\nconst forward = {{{names}{searches}}};")
+    data = figure.data["nets"][0][1] if "nets" in figure.data else figure.data
     bytes_ = base64.b64encode(figure.weights).decode()
     page.evaluate(
         """([data, text]) => {
@@ -94,7 +94,7 @@ def open_page(browser, figure, module="forward.js", make="makeNet"):
             window.net = (MAKE)(data, new DataView(bytes.buffer));
         }""".replace("MAKE", make),
         # As Jupyter saves it: with the keys sorted.
-        [json.loads(json.dumps(figure.data, sort_keys=True)), bytes_],
+        [json.loads(json.dumps(data, sort_keys=True)), bytes_],
     )
     return page
 
@@ -301,9 +301,7 @@ def real_translator():
 def real_page(browser, real_translator):
     examples = ["Where is the library?"]
     figure = figures.explore_sentence(
-        **real_translator.parts(),
-        examples=examples,
-        look=real_translator.look(*examples),
+        real_translator.parts(), examples, real_translator.look(*examples)
     )
     make = "(data, bytes) => (window.split = makeSubwords(data.merges), makeNet(data, bytes))"
     page = open_page(browser, figure, "sentence.js", make)

@@ -1,17 +1,33 @@
 // Two lines of words, and a curve for each weight of attention between them; as wide as the weight.
 import { make } from "./matrix.js";
 import { draw } from "./lines.js";
+import { wordLine } from "./words.js";
 
 const LEAST = 0.05; // weights below are not drawn
 
-// read and written: elements whose children are the words, above and below each other; on a narrow
-// screen, side by side. update(weights, isOn): rows are what is written, columns what is read;
-// isOn(t, j) says which curves stand out.
-export function arcs(read, written) {
+// What is read, and what is written: above and below each other; on a narrow screen, side by side.
+// The curves of one word stand out, of the one that is pointed at or else of the one that is chosen.
+//
+// names: of the two lines. onPoint({ side, i }) says where the pointer is, onPoint(null) that it is on
+// no word; onChoose(i), which written word is chosen. update({ read, written, weights, chosen, ... })
+// takes tokens; weights, a row for each that is written; visible, how many of them are seen; and of
+// languages.js, shown and classOf.
+export function arcs(names, { onPoint, onChoose }) {
+  let now = { weights: [] };
+  let pointed = null;
+  const pointing = (side) => (i) => {
+    pointed = i === null ? null : { side, i };
+    onPoint(pointed);
+    redraw();
+  };
+  const read = wordLine(names.read, { onPoint: pointing("read") });
+  const written = wordLine(names.written, { onPoint: pointing("written"), onChoose });
   const svg = draw("svg", { "aria-hidden": "true" }); // the figure says it in words
-  const element = make("div", { className: "arcs" }, read, written, svg);
+  const element = make("div", { className: "arcs" }, read.element, written.element, svg);
 
-  const update = (weights, isOn) => {
+  function redraw() {
+    const one = pointed ?? (now.chosen >= 0 ? { side: "written", i: now.chosen } : null);
+    const isOn = (t, j) => !one || (one.side === "written" ? t : j) === one.i;
     const { left, top } = element.getBoundingClientRect();
     Object.assign(svg.style, { width: 0, height: 0 }); // else it would count in what follows
     const [width, height] = [element.scrollWidth, element.scrollHeight];
@@ -21,13 +37,13 @@ export function arcs(read, written) {
     const sideBySide = getComputedStyle(element).flexDirection === "row";
     const boxes = ({ children }) => [...children].map((word) => word.getBoundingClientRect());
     // Where the curves of each word begin, and where they end.
-    const starts = boxes(read).map((box) => (sideBySide
+    const starts = boxes(read.element).map((box) => (sideBySide
       ? [box.right + dx, (box.top + box.bottom) / 2 + dy]
       : [(box.left + box.right) / 2 + dx, box.bottom + dy]));
-    const ends = boxes(written).map((box) => (sideBySide
+    const ends = boxes(written.element).map((box) => (sideBySide
       ? [box.left + dx, (box.top + box.bottom) / 2 + dy]
       : [(box.left + box.right) / 2 + dx, box.top + dy]));
-    const curves = weights.flatMap((row, t) => row.flatMap((weight, j) => {
+    const curves = now.weights.slice(0, now.visible).flatMap((row, t) => row.flatMap((weight, j) => {
       if (weight < LEAST) return [];
       const [[x, y], [u, v]] = [starts[j], ends[t]];
       const bend = sideBySide ? `${(x + u) / 2} ${y} ${(x + u) / 2} ${v}`
@@ -40,6 +56,18 @@ export function arcs(read, written) {
     }));
     curves.sort((a, b) => a.isOn - b.isOn); // those that stand out above the others
     svg.replaceChildren(...curves.map(({ curve }) => curve));
+  }
+
+  const update = (given) => {
+    now = given;
+    if (pointed && pointed.i >= now[pointed.side].length) pointed = null; // its word is gone
+    const { shown, classOf, visible, chosen } = now;
+    read.update(now.read.map(shown), { classOf: (_, i) => classOf(now.read[i]) });
+    written.update(now.written.map(shown), { classOf: (_, i) => classOf(now.written[i]), visible, chosen });
+    redraw();
+    onPoint(pointed);
   };
+  new ResizeObserver(redraw).observe(element);
+  document.fonts.addEventListener("loadingdone", redraw); // words of another width
   return { element, update };
 }

@@ -1,7 +1,8 @@
 // Chapter 12: a German caption, its translation, and a line for each weight of the attention.
 import { choice, make, show, steady, strangersNote, textField } from "./matrix.js";
 import { among, controlState, figure, isText, upTo } from "./frame.js";
-import { makeNet, normalise, RESERVED, search, wordsOf } from "./forward.js";
+import { makeNet, normalise, RESERVED, wordsOf } from "./forward.js";
+import { search } from "./search.js";
 
 const LEAST = { on: 0.04, faint: 0.15 }; // weights below are not drawn
 const BESIDE = 0.12; // rows between the lines of two heads

@@ -5,7 +5,7 @@ import matplotlib.figure
 from d2lmini.data import normalise
 from d2lmini.figures.arcs import add_curve
 from d2lmini.figures.colours import CYCLE
-from d2lmini.figures.weights import eighths, pack
+from d2lmini.figures.weights import eighths, on_cpu, pack
 from d2lmini.figures.widget import Figure
 
 POSITIONS = {f"{side}.embedding.positions.P" for side in ("encoder", "decoder")}
@@ -33,9 +33,7 @@ def explore_caption(
         cross: its cross-attention, (layers, heads, queries, keys).
     Source: chapter 12.
     """
-    numbers = {
-        name: tensor.detach().float().cpu() for name, tensor in state_dict.items()
-    }
+    numbers = on_cpu(state_dict)
     for name in numbers.keys() & POSITIONS:
         numbers[name] = numbers[name][:num_steps]  # no other row is used
     num_layers = len(cross)

@@ -109,10 +109,11 @@ export function makeNet(data, bytes) {
   };
   const begin = (side, ids, start, trace) => {
     const learned = P[`${side}.embedding.positions.P`];
-    const position = (i) => (learned ? learned[i] : sinusoid(i, numHiddens));
+    const positions = ids.map((_, i) =>
+      (learned ? learned[start + i] : sinusoid(start + i, numHiddens)));
     const terms = (i, k) => [
       P[`${side}.embedding.embedding.weight`][ids[i]][k] * Math.sqrt(numHiddens),
-      position(start + i)[k]];
+      positions[i][k]];
     const X = ids.map((_, i) => Array.from({ length: numHiddens }, (_, k) =>
       terms(i, k).reduce((sum, v) => sum + v)));
     trace.push({ X: ids.map((id) => [id]), Y: X, terms });
@@ -182,46 +183,6 @@ export function makeNet(data, bytes) {
     return { weights, logits, probabilities: softmax(logits) };
   }
   return { encode, encodeVectors, decode, classify, headSize, numHiddens, numbers: P };
-}
-
-const logSoftmax = (logits) => {
-  const largest = Math.max(...logits);
-  const logSum = largest + Math.log(logits.reduce((sum, v) => sum + Math.exp(v - largest), 0));
-  return logits.map((v) => v - logSum);
-};
-
-// The beamSize most probable translations, best first; greedy search if beamSize is 1.
-//
-// Each is { ids, logProb, alternatives }: what could have come at each step, most probable first.
-export function search(net, encoded, { bos, eos, numSteps, beamSize, shown = 5 }) {
-  let growing = [{ ids: [bos], logProb: 0, past: null, alternatives: [] }];
-  const ended = [];
-  while (growing.length && ended.length < beamSize && growing[0].ids.length <= numSteps) {
-    const extended = growing.flatMap((hypothesis) => {
-      const past = net.decode(hypothesis.ids.slice(-1), encoded, hypothesis.past);
-      const logProbs = logSoftmax(past.logits[0]);
-      const ranked = logProbs.map((_, id) => id).sort((a, b) => logProbs[b] - logProbs[a]);
-      const likely = ranked.slice(0, shown).map((id) => ({ id, p: Math.exp(logProbs[id]) }));
-      return ranked.slice(0, beamSize).map((id) => ({
-        ids: [...hypothesis.ids, id], logProb: hypothesis.logProb + logProbs[id], past,
-        alternatives: [...hypothesis.alternatives, likely],
-      }));
-    });
-    extended.sort((a, b) => b.logProb - a.logProb);
-    const best = extended.slice(0, beamSize);
-    ended.push(...best.filter(({ ids }) => ids.at(-1) === eos));
-    growing = best.filter(({ ids }) => ids.at(-1) !== eos);
-  }
-  const perToken = ({ ids, logProb }) => logProb / (ids.length - 1);
-  const byTokens = (a, b) => perToken(b) - perToken(a);
-  return [...ended.sort(byTokens), ...growing.sort(byTokens)].slice(0, beamSize);
-}
-
-// Mean nats per token that the net spends on given target ids, bos first.
-export function lossOf(net, encoded, ids) {
-  const { logits } = net.decode(ids.slice(0, -1), encoded);
-  const losses = logits.map((row, i) => -logSoftmax(row)[ids[i + 1]]);
-  return losses.reduce((sum, loss) => sum + loss, 0) / losses.length;
 }
 
 // As the package's normalise: lower case, one apostrophe, a space around each mark.

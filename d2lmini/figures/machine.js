@@ -1,7 +1,8 @@
 // Chapter 7: a small encoder-decoder; the reader's sentence steps through its blocks.
 import { make, matrix, show, slider, strangersNote, textField } from "./matrix.js";
 import { controlState, figure, isText, player, upTo } from "./frame.js";
-import { makeNet, RESERVED, search, softmax, wordsOf } from "./forward.js";
+import { makeNet, RESERVED, softmax, wordsOf } from "./forward.js";
+import { search } from "./search.js";
 import { diagram } from "./diagram.js";
 import { wordLine } from "./words.js";
 

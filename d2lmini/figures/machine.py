@@ -3,7 +3,7 @@
 import matplotlib.figure
 
 from d2lmini.chapters import CHAPTERS
-from d2lmini.figures.weights import floats, pack
+from d2lmini.figures.weights import floats, on_cpu, pack
 from d2lmini.figures.widget import Figure
 
 # What a part of a block is: its name in the picture, what it does, its class, the chapter and
@@ -72,9 +72,7 @@ def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, sentence) -> 
         sentence: of known tokens, the first to be shown.
     Source: chapter 7.
     """
-    numbers = {
-        name: tensor.detach().float().cpu() for name, tensor in state_dict.items()
-    }
+    numbers = on_cpu(state_dict)
     width = numbers["encoder.embedding.embedding.weight"].shape[1]
     layers = 1 + max(int(name.split(".")[3]) for name in numbers if ".blocks." in name)
     order = {

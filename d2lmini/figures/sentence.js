@@ -1,26 +1,21 @@
-// The front page and chapter 9: type English, read French, see which word looked at which.
+// The front page: type English, read French, see which word looked at which.
 import { make, show, textField } from "./matrix.js";
 import { controlState, figure, isText, player, upTo } from "./frame.js";
-import { makeNet, RESERVED, softmax, wordsOf } from "./forward.js";
-import { join, makeSubwords, START } from "./subwords.js";
+import { makeNet } from "./forward.js";
+import { inPortions, searching } from "./search.js";
+import { languages } from "./languages.js";
 import { arcs } from "./arcs.js";
-import { wordLine } from "./words.js";
-
-const breath = () => new Promise((resolve) => setTimeout(resolve)); // the page may do its own work
-const quoted = (piece) => `“${piece.replace(START, "")}”`;
 
 function render({ model, el }) {
   const data = model.get("data");
-  const { tokens, examples, first, num_steps: numSteps } = data;
-  const ids = new Map(tokens.map((token, id) => [token, id]));
-  const [unk, bos, eos] = ["<unk>", "<bos>", "<eos>"].map((token) => ids.get(token));
+  const { examples, first, num_steps: numSteps } = data;
+  const { read, write, ends, shown: bare, textOf, classOf } = languages(data);
+  const quoted = (piece) => `“${bare(piece)}”`;
   const state = controlState(model, update, { text: isText,
     chosen: (v) => v === -1 || upTo(numSteps)(v) });
-  let pieces = null; // the function, and
-  let net = null; // the net; made when a reader wants another sentence than the first
-  let now = { ...first, text: examples[0], cut: false }; // what is shown
+  let net = null; // made when a reader wants another sentence than the first
+  let now = { ...first, text: examples[0] }; // what is shown
   let wanted = now.text;
-  let pointed = null; // { side, i }, the word under the pointer
   let shown = now.written.length; // how many words are written yet
 
   const text = textField("English", state.get().text,
@@ -44,16 +39,9 @@ function render({ model, el }) {
     return shown < now.written.length;
   });
   const translation = make("p", { className: "translation", lang: "fr", "aria-live": "polite" });
-  const pointing = (side) => (i) => {
-    pointed = i === null ? null : { side, i };
-    drawCurves();
-  };
-  const sides = {
-    read: wordLine("Read, in pieces", { onPoint: pointing("read") }),
-    written: wordLine("Written, in pieces", { onPoint: pointing("written"),
-      onChoose: (i) => state.set({ chosen: state.get().chosen === i ? -1 : i }) }),
-  };
-  const lines = arcs(sides.read.element, sides.written.element);
+  const lines = arcs({ read: "Read, in pieces", written: "Written, in pieces" }, {
+    onPoint: (one) => explain(one),
+    onChoose: (i) => state.set({ chosen: state.get().chosen === i ? -1 : i }) });
   const frame = figure(model, el, {
     state,
     title: "English to French, in your browser",
@@ -62,40 +50,17 @@ function render({ model, el }) {
       make("div", { className: "answer" }, translation, writer.element), lines.element)],
     help: "Point at a word, or choose it, to see where the network looked. The thicker a line, the more attention (last layer, averaged over its heads). <eos> ends a sentence.",
   });
-  new ResizeObserver(() => drawCurves()).observe(lines.element);
 
-  async function getNet() {
-    pieces ??= makeSubwords(data.merges);
-    net ??= makeNet(data, await model.get("weights"));
-    return net;
-  }
-
-  // A sentence to what is shown, in small portions; null if another one is wanted by then.
-  async function translate(typed) {
-    const { encode, decode } = await getNet();
-    const all = wordsOf(typed).flatMap(pieces);
-    const read = [...all.slice(0, numSteps - 1)
-      .map((piece) => (ids.has(piece) && !RESERVED.includes(piece) ? piece : "<unk>")), "<eos>"];
-    await breath();
-    const encoded = encode(read.map((piece) => ids.get(piece) ?? unk));
-    const made = { text: typed, read, cut: all.length >= numSteps, written: [], weights: [], likely: [] };
-    let last = bos;
-    let past = null;
-    while (last !== eos && made.written.length < numSteps) {
-      await breath();
-      if (wanted !== typed) return null;
-      past = decode([last], encoded, past);
-      const probabilities = softmax(past.logits[0]);
-      const ranked = [...probabilities.keys()].sort((a, b) => probabilities[b] - probabilities[a]);
-      last = ranked[0];
-      const rows = past.cross.at(-1).map(({ weights }) => weights[0]); // (heads, read)
-      made.written.push(tokens[last]);
-      made.weights.push(read.map((_, j) =>
-        rows.reduce((sum, row) => sum + row[j], 0) / rows.length));
-      made.likely.push(ranked.slice(0, first.likely[0].length)
-        .map((id) => [tokens[id], probabilities[id]]));
-    }
-    return made;
+  // A sentence to what is shown, with pauses.
+  function* translate(typed) {
+    const { tokens, ids, strangers, isCut } = read(typed);
+    const encoded = net.encode(ids);
+    const [best] = yield* searching(net, encoded, { ...ends, beamSize: 1, shown: first.likely[0].length });
+    const last = net.decode(best.ids.slice(0, -1), encoded).cross.at(-1); // heads of (written, read)
+    return { text: typed, read: tokens, strangers, isCut, written: write(best.ids.slice(1)),
+      weights: last[0].weights.map((row, t) => row.map((_, j) =>
+        last.reduce((sum, { weights }) => sum + weights[t][j], 0) / last.length)),
+      likely: best.alternatives.map((all) => all.map(({ id, p }) => [...write([id]), p])) };
   }
 
   async function update(given) {
@@ -104,12 +69,17 @@ function render({ model, el }) {
     if (given.text !== wanted) {
       wanted = given.text;
       writer.stop();
-      if (!wordsOf(wanted).length) {
-        exhibit({ text: wanted, read: [], written: [], weights: [], likely: [], cut: false });
+      if (read(wanted).tokens.length === 1) { // nothing but <eos>
+        exhibit({ text: wanted, read: [], written: [], weights: [], likely: [] });
       } else {
-        const made = await translate(wanted).catch(() => "none");
-        if (made === "none") frame.note("The network could not be read; the last translation stays.");
-        if (!made || made === "none") return; // typed on, or nothing to show
+        try {
+          net ??= makeNet(data, await model.get("weights"));
+        } catch {
+          frame.note("The network could not be read; the last translation stays.");
+          return;
+        }
+        const made = await inPortions(translate(given.text), () => wanted === given.text);
+        if (!made) return; // typed on
         exhibit(made);
         if (examples.includes(wanted)) writer.play();
       }
@@ -119,49 +89,37 @@ function render({ model, el }) {
 
   function exhibit(made) {
     now = made;
-    pointed = null;
     shown = now.written.length;
-    const strangers = now.read.includes("<unk>") ? "A character that the net has never seen is read as <unk>." : "";
     frame.note(!now.read.length ? "Type an English sentence."
-      : now.cut ? `Only the first ${numSteps - 1} pieces are read.` : strangers);
+      : now.isCut ? `Only the first ${numSteps - 1} pieces are read.`
+        : now.strangers.length ? "A character that the net has never seen is read as <unk>." : "");
   }
-
-  const chosenOne = () => {
-    const { chosen } = state.get();
-    return pointed ?? (chosen >= 0 && chosen < now.written.length ? { side: "written", i: chosen } : null);
-  };
 
   function drawAll() {
     const whole = now.written.slice(0, shown).filter((piece) => piece !== "<eos>");
     // French has no space before these; to the net each is a word of its own.
-    translation.textContent = join(whole).replace(/ (?=[.,…])/gu, "");
-    const begins = (piece) => piece.startsWith(START) || RESERVED.includes(piece);
-    for (const [side, line] of Object.entries(sides)) {
-      line.update(now[side].map((piece) => piece.replace(START, "")), {
-        classOf: (_, i) => (begins(now[side][i]) ? "" : "goes-on"),
-        ...(side === "written" ? { visible: shown, chosen: state.get().chosen } : {}),
-      });
-    }
-    drawCurves();
+    translation.textContent = textOf(whole).replace(/ (?=[.,…])/gu, "");
+    lines.update({ ...now, visible: shown, chosen: state.get().chosen, shown: bare, classOf });
   }
 
-  function drawCurves() {
-    const one = chosenOne();
-    lines.update(now.weights.slice(0, shown), (t, j) =>
-      !one || (one.side === "written" ? t : j) === one.i);
-    if (one) frame.explain(explain(one));
+  // Of the word that is pointed at, or else of the one that is chosen
+  function explain(pointed) {
+    const { chosen } = state.get();
+    const one = pointed ?? (chosen >= 0 && chosen < now.written.length ? { side: "written", i: chosen } : null);
+    if (one) frame.explain(one.side === "written" ? ofWritten(one.i) : ofRead(one.i));
     else frame.rest();
   }
 
-  function explain({ side, i }) {
-    if (side === "written") {
-      const [[, p], ...others] = now.likely[i];
-      const best = [...now.weights[i].keys()]
-        .sort((a, b) => now.weights[i][b] - now.weights[i][a]).slice(0, 2);
-      return `To write ${quoted(now.written[i])} (probability ${show(p)}), it looked at ${
-        best.map((j) => `${quoted(now.read[j])} ${show(now.weights[i][j])}`).join(" and ")
-      }. Next best: ${others.map(([piece, q]) => `${quoted(piece)} ${show(q)}`).join(", ")}.`;
-    }
+  function ofWritten(i) {
+    const [[, p], ...others] = now.likely[i];
+    const best = [...now.weights[i].keys()]
+      .sort((a, b) => now.weights[i][b] - now.weights[i][a]).slice(0, 2);
+    return `To write ${quoted(now.written[i])} (probability ${show(p)}), it looked at ${
+      best.map((j) => `${quoted(now.read[j])} ${show(now.weights[i][j])}`).join(" and ")
+    }. Next best: ${others.map(([piece, q]) => `${quoted(piece)} ${show(q)}`).join(", ")}.`;
+  }
+
+  function ofRead(i) {
     const column = now.weights.map((row) => row[i]);
     const most = column.indexOf(Math.max(...column));
     return `${quoted(now.read[i])} was looked at most to write ${quoted(now.written[most])}: ${

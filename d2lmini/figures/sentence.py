@@ -1,37 +1,26 @@
 """The translator that was trained on sentences people wrote, in the browser."""
 
 from d2lmini.figures.arcs import arcs
-from d2lmini.figures.weights import eighths, pack
+from d2lmini.figures.weights import eighths, pack_pieces
 from d2lmini.figures.widget import Figure
 
 NUM_LIKELY = 3  # words that could have come, for each one written
 
 
-def explore_sentence(
-    numbers, tied, tokens, merges, num_heads, num_steps, examples, look
-) -> Figure:
+def explore_sentence(parts, examples, look) -> Figure:
     """A translator on pieces of words: type English, and see which word looked at which.
 
     Args:
-        numbers: name -> parameter, each once; of an EncoderDecoder of chapter 7.
-        tied: name -> name of the parameter that is used there as well.
-        tokens: of the vocabulary, which both languages share, by id.
-        merges: see Subwords.
-        num_heads: of the net.
-        num_steps: longest source and target in pieces, <eos> included.
+        parts: of the translator: see SubwordTranslator.parts.
         examples: English sentences; the first is shown at the start.
         look: what the net makes of the first: see SubwordTranslator.look.
-    Source: the front page; chapter 9.
+    Source: the front page.
     """
-    numbers = {name: tensor.detach().float().cpu() for name, tensor in numbers.items()}
+    tokens = parts["tokens"]
     best = look.probabilities.topk(NUM_LIKELY, dim=-1)
     weights = look.cross[-1].mean(dim=0)  # (written, read)
     data = {
-        **pack(numbers, num_heads, len(look.cross), bits=8),
-        "tied": [*tied.items()],
-        "tokens": tokens,
-        "merges": [*merges],
-        "num_steps": num_steps,
+        **pack_pieces(**parts),
         "examples": [*examples],
         # Shown before the net has come.
         "first": {
@@ -54,4 +43,4 @@ def explore_sentence(
         "larger."
     )
     picture = arcs(look.read, look.written, weights)
-    return Figure("sentence.js", state, picture, alt, data, eighths(numbers))
+    return Figure("sentence.js", state, picture, alt, data, eighths(parts["numbers"]))

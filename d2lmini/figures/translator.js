@@ -1,9 +1,10 @@
-// Chapter 9: the trained translator, with all of its attention, from one forward pass.
-import {
-  checkbox, choice, make, matrix, show, slider, strangersNote, textField,
-} from "./matrix.js";
+// Chapter 9: trained translators, with all of their attention, from one forward pass.
+import { checkbox, choice, make, matrix, show, slider, strangersNote, textField } from "./matrix.js";
 import { among, controlState, each, figure, isText, upTo } from "./frame.js";
-import { lossOf, makeNet, normalise, RESERVED, search, wordsOf } from "./forward.js";
+import { makeNet } from "./forward.js";
+import { atOnce, inPortions } from "./search.js";
+import { languages } from "./languages.js";
+import { translation } from "./translation.js";
 import { headPanel } from "./thumbnail.js";
 import { arcs } from "./arcs.js";
 import { hypotheses } from "./hypotheses.js";
@@ -15,41 +16,46 @@ const KINDS = {
   cross: "cross-attention",
 };
 const VIEWS = { arcs: "arcs", weights: "weights", masked: "masked scores", raw: "raw scores" };
-const SHOWN = 5; // words that could have come
+const AFRESH = { hypothesis: 0, step: 0 }; // of another sentence, or of another search
 
 function render({ model, el }) {
   const data = model.get("data");
-  const { src_tokens: srcTokens, tgt_tokens: tgtTokens, examples, num_steps: numSteps } = data;
-  const { num_heads: numHeads, num_layers: numLayers } = data;
-  const [unk, bos, eos] = ["<unk>", "<bos>", "<eos>"].map((token) => tgtTokens.indexOf(token));
-  const srcIds = new Map(srcTokens.map((token, id) => [token, id]));
-  // What is typed is words: "<pad>" among them is one that the net does not know.
-  const isKnown = (word) => srcIds.has(word) && !RESERVED.includes(word);
-  const vocabulary = srcTokens.filter(isKnown).sort((a, b) => a.localeCompare(b));
-  const tgtIds = new Map(tgtTokens.map((token, id) => [token, id]));
-  const net = makeNet(data, model.get("weights"));
-  const heads = headPanel(KINDS, numLayers, numHeads, (one) => state.set(one));
-  const { names } = heads;
+  // What there is of each net: its words, its examples, and small maps of its heads.
+  const nets = Object.fromEntries(data.nets.map(([name, given]) => {
+    const { examples, num_layers: numLayers, num_heads: numHeads } = given;
+    const example = choice("Example",
+      { "": "…", ...Object.fromEntries(examples.map(([en]) => [en, en])) }, "",
+      (value) => value && type(value));
+    return [name, { ...given, example, lang: languages(given), net: null,
+      heads: headPanel(KINDS, numLayers, numHeads, (one) => state.set(one)) }];
+  }));
   const state = controlState(model, update, {
-    text: isText, kind: among(Object.keys(KINDS)), layer: upTo(numLayers), head: upTo(numHeads),
-    step: upTo(numSteps), view: among(Object.keys(VIEWS)), padding: upTo(5), beam: among([1, 2, 4]),
-    hypothesis: upTo(4), off: each((name) => names.includes(name), 0, names.length) });
+    net: among(Object.keys(nets)), text: isText, kind: among(Object.keys(KINDS)),
+    layer: (v, { net }) => upTo(nets[net]?.num_layers)(v),
+    head: (v, { net }) => upTo(nets[net]?.num_heads)(v),
+    step: (v, { net }) => upTo(nets[net]?.num_steps)(v),
+    view: among(Object.keys(VIEWS)), padding: upTo(5), beam: among([1, 2, 4]), hypothesis: upTo(4),
+    off: (v, { net }) => each((name) => nets[net]?.heads.names.includes(name), 0, 99)(v) });
   const first = state.get();
-  const start = { hypothesis: 0, step: 0 }; // of another sentence, or of another search
-  const type = (value) => state.set({ text: value, ...start });
+  const type = (value) => state.set({ text: value, ...AFRESH });
+  const chosenNet = () => nets[state.get().net];
   let now = null; // what is shown
-  let pointed = null; // { side, i }, the word under the pointer
+  let turn = 0; // of the updates, so that a slow one is not shown after a later one
 
+  const which = choice("Network", Object.fromEntries(Object.entries(nets).map(
+    ([name, { lang, tokens }]) => [name, lang.words ? `of this page, ${lang.words.length} words`
+      : `large, any word, in ${tokens.length} pieces`])), first.net,
+  (net) => state.set({ net, layer: nets[net].num_layers - 1, head: 0, off: [], ...AFRESH }));
   const text = textField("English", first.text, type);
   text.element.classList.add("long");
   const dictionary = wordLine("words it knows", { onChoose: (i) => {
-    const { words, complete } = completions(vocabulary, state.get().text);
+    const { words, complete } = completions(chosenNet().lang.words, state.get().text);
     type(complete(words[i]));
   } });
-  const example = choice("Example", { "": "…", ...Object.fromEntries(examples.map(([en]) => [en, en])) },
-    "", (value) => value && type(value));
+  const known = make("div", { className: "dictionary" });
+  const examples = make("div", { className: "control" });
   const beam = choice("Search", { 1: "greedy", 2: "beam of 2", 4: "beam of 4" }, first.beam,
-    (value) => state.set({ beam: Number(value), ...start }));
+    (value) => state.set({ beam: Number(value), ...AFRESH }));
   const padding = slider("Padding", { min: 0, max: 4, value: first.padding },
     (value) => state.set({ padding: value }));
   const view = choice("Show", VIEWS, first.view, (value) => state.set({ view: value }));
@@ -61,26 +67,20 @@ function render({ model, el }) {
   const everyHead = make("button", { type: "button" });
   everyHead.addEventListener("click", () => {
     const { off } = state.get();
-    state.set({ off: off.length ? [] : names.filter((name) => name.startsWith("cross")),
-      hypothesis: 0 });
+    state.set({ hypothesis: 0,
+      off: off.length ? [] : chosenNet().heads.names.filter((name) => name.startsWith("cross")) });
   });
+  const howMany = make("span");
+  const banner = make("p", { className: "banner", role: "status" }, howMany, everyHead);
   const another = make("button", { type: "button" }, "Another");
   another.addEventListener("click", () => {
-    const others = examples.filter(([en]) => en !== state.get().text);
+    const others = chosenNet().examples.filter(([en]) => en !== state.get().text);
     type(others[Math.floor(Math.random() * others.length)]?.[0] ?? state.get().text);
   });
 
-  const pointing = (side) => (i) => {
-    pointed = i === null ? null : { side, i };
-    drawCurves();
-  };
-  const sides = {
-    read: wordLine("looked at", { onPoint: pointing("read") }),
-    written: wordLine("looking", { onPoint: pointing("written"),
-      onChoose: (i) => now.kind !== "encoder" && state.set({ step: i }) }),
-  };
-  const lines = arcs(sides.read.element, sides.written.element);
-  new ResizeObserver(() => drawCurves()).observe(lines.element);
+  const chooseStep = (i) => now.kind !== "encoder" && state.set({ step: i });
+  const lines = arcs({ read: "looked at", written: "looking" }, { onChoose: chooseStep,
+    onPoint: (one) => (one ? frame.explain(lookOf(one)) : frame.rest()) });
   const output = wordLine("French", { onChoose: (i) => state.set({ step: i }) });
   const onReach = (said) => frame.explain(said);
   const map = matrix({ title: "attention", rowsAre: "queries", columnsAre: "keys", onReach });
@@ -88,118 +88,125 @@ function render({ model, el }) {
   const stage = make("div", { className: "stage" });
   const beside = hypotheses((n) => state.set({ hypothesis: n, step: 0 }));
   const verdict = make("p", { className: "verdict" });
+  const heads = make("div", { className: "wide" });
   const frame = figure(model, el, {
     state,
-    title: "The translator of this page",
-    controls: [text.element,
-      make("div", { className: "control long" }, "It knows",
-        make("div", { className: "dictionary" }, dictionary.element)),
-      make("div", { className: "control" }, example.element, another), beam.element, padding.element],
-    parts: [stage, beside.element,
-      verdict,
-      make("div", { className: "controls wide" }, view.element, isOn.element, everyHead),
-      heads.element],
+    title: "Translators, and where they look",
+    controls: [...(Object.keys(nets).length > 1 ? [which.element] : []), text.element,
+      make("div", { className: "control long" }, "It knows", known),
+      examples, beam.element, padding.element],
+    parts: [banner, stage, beside.element, verdict,
+      make("div", { className: "controls wide" }, view.element, isOn.element), heads],
     help: "Point at a word to see its arcs alone; choose a French word to see what else could have come, and a small map to see another head (a row of them is a layer).",
   });
 
   function update(given) {
-    const all = wordsOf(given.text);
-    const tokens = all.slice(0, numSteps - 1);
-    const real = tokens.length + 1;
-    const pads = Array(given.padding).fill("<pad>");
-    const ids = [...tokens.map((token) => (isKnown(token) ? srcIds.get(token) : unk)),
-      ...["<eos>", ...pads].map((token) => srcIds.get(token))];
-    const encoded = net.encode(ids, new Set(given.off), [], real);
-    const found = search(net, encoded, { bos, eos, numSteps, beamSize: given.beam, shown: SHOWN });
-    const chosen = Math.min(given.hypothesis, found.length - 1);
-    const best = found[chosen];
-    const decoded = net.decode(best.ids.slice(0, -1), encoded);
-    const written = best.ids.slice(1).map((id) => tgtTokens[id]);
-    const step = Math.min(given.step, written.length - 1);
-    const reads = best.ids.slice(0, -1).map((id) => tgtTokens[id]);
-    const source = [...tokens.map((token) => (isKnown(token) ? token : "<unk>")), "<eos>", ...pads];
-    const maps = { encoder: encoded.attention, decoder: decoded.self, cross: decoded.cross };
-    now = { ...given, step, source, reads, written, real,
-      isEmpty: !tokens.length, ...maps[given.kind][given.layer][given.head],
-      columns: given.kind === "decoder" ? reads : source,
-      isOff: given.off.includes(`${given.kind}.${given.layer}.${given.head}`) };
+    turn += 1;
+    const [mine, one] = [turn, nets[given.net]];
+    follow(given, one);
+    if (given.net === "small") { // at each keystroke, at once
+      one.net ??= makeNet(one, model.get("weights"));
+      exhibit(given, one, atOnce(translation(one.net, one.lang, one.examples, given)));
+    } else translateLater(given, one, () => turn === mine);
+  }
 
-    heads.update(maps, now);
-    drawStage();
-    beside.update({ before: now.isEmpty ? "" : reads.slice(0, step + 1).join(" "), chosen, eos,
-      likely: now.isEmpty ? [] : best.alternatives[step].map(({ id, p }) =>
-        ({ token: tgtTokens[id], p })),
-      found: now.isEmpty || given.beam === 1 ? [] : found,
-      textOf: (ids) => ids.map((id) => tgtTokens[id]).join(" ") });
-    verdict.textContent = now.isEmpty ? "" : judge(given, ids, encoded, best);
-    notes(all, tokens);
-    dictionary.update(completions(vocabulary, given.text).words);
-    everyHead.textContent = given.off.length
-      ? "Switch all heads on" : "Switch off all of cross-attention";
-    isOn.set(!now.isOff);
+  async function translateLater(given, one, isWanted) {
+    try {
+      one.net ??= makeNet(one, await model.get("large"));
+    } catch {
+      frame.note("The large network could not be read; what was shown last stays.");
+      return;
+    }
+    const made = await inPortions(translation(one.net, one.lang, one.examples, given), isWanted);
+    if (made) exhibit(given, one, made);
+  }
+
+  // The controls say what is chosen.
+  function follow(given, one) {
+    if (examples.firstChild !== one.example.element) { // another net than before
+      examples.replaceChildren(one.example.element, another);
+      heads.replaceChildren(one.heads.element);
+      known.replaceChildren(one.lang.words ? dictionary.element : "any word, in pieces that it has learned");
+    }
+    if (one.lang.words) dictionary.update(completions(one.lang.words, given.text).words);
+    const [off, all] = [given.off.length, one.heads.names.length];
+    howMany.textContent = off ? `${off} of ${all} heads are off.` : `All ${all} heads are on.`;
+    banner.classList.toggle("warns", off > 0);
+    everyHead.textContent = off ? "Switch all heads on" : "Switch off all of cross-attention";
+    isOn.set(!given.off.includes(`${given.kind}.${given.layer}.${given.head}`));
+    which.set(given.net);
     text.set(given.text);
     beam.set(given.beam);
     padding.set(given.padding);
     view.set(given.view);
-    example.set(examples.some(([en]) => en === given.text) ? given.text : "");
+    one.example.set(one.examples.some(([en]) => en === given.text) ? given.text : "");
   }
 
-  const isHidden = (i, j) => (now.kind === "decoder" ? j > i : j >= now.real);
+  function exhibit(given, one, made) {
+    const { source, reads, written, maps, best, found, chosen, isEmpty, verdict: judged } = made;
+    const { lang } = one;
+    const step = Math.min(given.step, written.length - 1);
+    now = { ...given, ...made, lang, step, headSize: one.net.headSize,
+      ...maps[given.kind][given.layer][given.head],
+      columns: given.kind === "decoder" ? reads : source.tokens };
+    one.heads.update(maps, now);
+    drawStage();
+    beside.update({ before: isEmpty ? "" : lang.textOf(reads.slice(0, step + 1)), chosen,
+      likely: isEmpty ? [] : best.alternatives[step].map(({ id, p }) =>
+        ({ token: lang.alone(...lang.write([id])), p })),
+      found: isEmpty || given.beam === 1 ? [] : found, eos: lang.ends.eos,
+      textOf: (ids) => lang.textOf(lang.write(ids)) });
+    verdict.textContent = judged;
+    notes();
+  }
+
+  const isHidden = (i, j) => (now.kind === "decoder" ? j > i : j >= now.source.real);
 
   function drawStage() {
-    const { kind, layer, head, reads, written, source, step, columns, raw, weights, isEmpty } = now;
+    const { kind, layer, head, source, step, lang, isEmpty, view: way, off } = now;
     heading.textContent = `${KINDS[kind]}, layer ${layer}, head ${head}${
-      now.isOff ? " (off: what it fetches counts as 0)" : ""}`;
+      off.includes(`${kind}.${layer}.${head}`) ? " (off: what it fetches counts as 0)" : ""}`;
     // What was written already stays in its place, and so does the focus.
-    const parts = now.view === "arcs" ? [heading, lines.element] : [output.element, map.element];
+    const parts = way === "arcs" ? [heading, lines.element] : [output.element, map.element];
     if (stage.lastChild !== parts[1]) stage.replaceChildren(...parts);
-    const lower = kind === "encoder" ? source : written;
-    const classOf = (word) => (word === "<unk>" ? "unknown" : "");
-    sides.read.update(isEmpty ? [] : columns, { classOf });
-    sides.written.update(isEmpty ? [] : lower, { classOf, chosen: kind === "encoder" ? -1 : step });
-    output.update(isEmpty ? [] : written, { classOf, chosen: step });
-    drawCurves();
-    if (now.view === "arcs") return;
-    const { value, explain } = cellsOf(raw, weights);
-    map.update({ heading: heading.textContent, rows: isEmpty ? [] : kind === "encoder" ? source
-      : reads.map((word, t) => `${word} → ${written[t]}`),
-      columns: isEmpty ? [] : columns, value, explain, top: now.view === "weights" ? 1 : 6,
-      mark: kind === "encoder" ? null : step,
+    const [columns, reads, written] = isEmpty ? [[], [], []] : [now.columns, now.reads, now.written];
+    const { shown, classOf } = lang;
+    lines.update({ shown, classOf, read: columns, written: kind === "encoder" && !isEmpty ? source.tokens : written,
+      weights: isEmpty ? [] : now.weights, chosen: kind === "encoder" ? -1 : step });
+    output.update(written.map(shown), { classOf: (_, i) => classOf(written[i]), chosen: step });
+    if (way === "arcs") return;
+    const names = (tokens) => tokens.map(lang.alone);
+    map.update({ heading: heading.textContent, columns: names(columns), ...cells(),
+      rows: kind === "encoder" && !isEmpty ? names(source.tokens)
+        : names(reads).map((word, t) => `${word} → ${lang.alone(written[t])}`),
+      top: way === "weights" ? 1 : 6, mark: kind === "encoder" ? null : step,
       axes: kind === "encoder" ? "rows: queries; columns: keys"
         : "rows: the word read last → the word written next; columns: keys" });
-    map.element.classList.toggle("compact", reads.length > 7 || source.length > 8);
-  }
-
-  function drawCurves() {
-    const { weights, isEmpty, kind, step } = now;
-    const one = pointed ?? (kind === "encoder" ? null : { side: "written", i: step });
-    lines.update(isEmpty ? [] : weights, (t, j) =>
-      !one || (one.side === "written" ? t : j) === one.i);
-    if (pointed) frame.explain(lookOf(pointed));
-    else frame.rest();
+    map.element.classList.toggle("compact", reads.length > 7 || source.tokens.length > 8);
   }
 
   function lookOf({ side, i }) {
-    const lower = now.kind === "encoder" ? now.source : now.written;
-    const [from, to] = side === "written" ? [now.weights[i], now.columns]
-      : [now.weights.map((row) => row[i]), lower];
+    const { kind, weights, columns, source, written, lang } = now;
+    const lower = kind === "encoder" ? source.tokens : written;
+    const [from, to] = side === "written" ? [weights[i], columns] : [weights.map((row) => row[i]), lower];
     const best = [...from.keys()].sort((a, b) => from[b] - from[a]).slice(0, 3);
     const named = best.filter((k) => to[k] !== undefined)
-      .map((k) => `“${to[k]}” ${show(from[k])}`).join(", ");
-    return side === "written" ? `“${lower[i]}” looks at ${named}.`
-      : `“${now.columns[i]}” is looked at by ${named}.`;
+      .map((k) => `“${lang.shown(to[k])}” ${show(from[k])}`).join(", ");
+    return side === "written" ? `“${lang.shown(lower[i])}” looks at ${named}.`
+      : `“${lang.shown(columns[i])}” is looked at by ${named}.`;
   }
 
-  function cellsOf(raw, weights) {
+  function cells() {
+    const { raw, weights, view: way, kind, headSize } = now;
     const value = { raw: (i, j) => raw[i][j], weights: (i, j) => weights[i][j],
-      masked: (i, j) => (isHidden(i, j) ? -Infinity : raw[i][j]) }[now.view];
+      masked: (i, j) => (isHidden(i, j) ? -Infinity : raw[i][j]) }[way];
     const explain = (i, j) => {
-      if (isHidden(i, j) && now.view !== "raw") {
-        return `${show(value(i, j), 0)}, hidden: ${now.kind === "decoder" ? "a later word" : "padding"}`;
+      if (isHidden(i, j) && way !== "raw") {
+        return `${show(value(i, j), 0)}, hidden: ${kind === "decoder" ? "a later word" : "padding"}`;
       }
-      if (now.view !== "weights") {
-        const root = Math.sqrt(net.headSize);
-        return `${show(raw[i][j], 3)} = query · key ${show(raw[i][j] * root, 3)} / √${net.headSize}`;
+      if (way !== "weights") {
+        return `${show(raw[i][j], 3)} = query · key ${
+          show(raw[i][j] * Math.sqrt(headSize), 3)} / √${headSize}`;
       }
       const largest = Math.max(...raw[i].filter((_, k) => !isHidden(i, k)));
       const e = Math.exp(raw[i][j] - largest);
@@ -208,38 +215,18 @@ function render({ model, el }) {
     return { value, explain };
   }
 
-  function notes(all, tokens) {
+  function notes() {
+    const { source, isEmpty, lang, view: way, kind, padding: pads } = now;
     const said = [];
-    const strangers = tokens.filter((token) => !isKnown(token));
-    if (!all.length) said.push("Type an English sentence, or choose words.");
-    if (all.length > tokens.length) {
-      said.push(`The model was trained for ${numSteps - 1} words and marks; the rest is cut.`);
+    if (isEmpty) said.push("Type an English sentence, or choose words.");
+    if (source.isCut) {
+      said.push(`The model was trained for ${lang.ends.numSteps - 1} tokens; the rest is cut.`);
     }
-    if (strangers.length) said.push(strangersNote(strangers));
-    if (now.off.length) said.push(`${now.off.length} of ${names.length} heads are off.`);
-    if (now.view === "masked" && now.kind !== "decoder" && !now.padding) {
+    if (source.strangers.length) said.push(strangersNote(source.strangers));
+    if (way === "masked" && kind !== "decoder" && !pads) {
       said.push("A sentence alone needs no padding, and so nothing is masked here; add some.");
     }
     frame.note(said.join(" "));
-  }
-
-  // The loss of the reference, if the sentence has one, else of what all heads together write.
-  function judge(given, ids, encoded, best) {
-    const whole = given.off.length ? net.encode(ids, undefined, [], ids.length - given.padding) : encoded;
-    const known = examples.find(([en]) => normalise(en) === normalise(given.text));
-    const target = known
-      ? [bos, ...normalise(known[1]).split(" ").map((t) => tgtIds.get(t) ?? unk), eos]
-      : search(net, whole, { bos, eos, numSteps, beamSize: 1 })[0].ids;
-    const words = target.slice(1).map((id) => tgtTokens[id]).join(" ");
-    const nats = (source) => `${lossOf(net, source, target).toPrecision(2)} nats a token`;
-    const before = given.off.length ? `; with all heads ${nats(whole)}` : "";
-    const rare = best.ids.includes(unk)
-      ? " <unk> in the French stands for a word that is not in its vocabulary." : "";
-    const cut = best.ids.at(-1) === eos ? "" : ` Stopped at ${numSteps} words without <eos>.`;
-    const what = known ? `Reference: ${words}. Loss: ${nats(encoded)}`
-      : `No reference is known. Loss of what all heads together write, ${nats(encoded)}`
-        + " (how sure the net is, not how right)";
-    return `${what}${before}.${cut}${rare}`;
   }
   update(first);
 }

@@ -2,7 +2,14 @@
 
 from d2lmini.data import normalise
 from d2lmini.figures.stills import panels
-from d2lmini.figures.weights import bits_of, floats, pack
+from d2lmini.figures.weights import (
+    bits_of,
+    eighths,
+    floats,
+    on_cpu,
+    pack,
+    pack_pieces,
+)
 from d2lmini.figures.widget import Figure
 
 
@@ -16,8 +23,12 @@ def explore_translator(
     translation,
     cross,
     step=0,
+    large=None,
+    large_examples=(),
 ) -> Figure:
     """A trained encoder-decoder that runs in the browser, with all of its attention.
+
+    Beside it, a large one that reads words in pieces, if there is one.
 
     Args:
         state_dict: of an EncoderDecoder of chapter 7.
@@ -28,20 +39,29 @@ def explore_translator(
         translation: the network's translation of the first, for the still picture.
         cross: its cross-attention, (layers, heads, queries, keys).
         step: of the word whose rivals are shown at the start.
+        large: the large one: see SubwordTranslator.parts.
+        large_examples: English sentences for it.
     Source: chapter 9.
     """
-    numbers = {
-        name: tensor.detach().float().cpu() for name, tensor in state_dict.items()
-    }
+    numbers = on_cpu(state_dict)
     num_layers, bits = len(cross), bits_of(numbers)
-    data = {
+    small = {
         **pack(numbers, num_heads, num_layers, bits),
         "src_tokens": src_tokens,
         "tgt_tokens": tgt_tokens,
         "num_steps": num_steps,
         "examples": [list(pair) for pair in examples],
     }
+    nets = [("small", small)]  # pairs, as Jupyter sorts the keys of a dict
+    if large:
+        nets += [
+            (
+                "large",
+                pack_pieces(**large) | {"examples": [[e] for e in large_examples]},
+            )
+        ]
     state = {
+        "net": "small",
         "text": examples[0][0],
         "kind": "cross",
         "layer": num_layers - 1,
@@ -81,6 +101,21 @@ def explore_translator(
             "Three padded positions: their scores are −∞, and the translation is the same.",
         ),
     ]
+    if large:  # in place of the last
+        layer = nets[1][1]["num_layers"] - 1
+        tries[-1] = (
+            "The large network",
+            {"net": "large", "text": large_examples[0], "layer": layer},
+            "This one reads any word, in pieces; a piece that begins no word has a dotted line "
+            "on its left. Choose a French word to see where it looked.",
+        )
     return Figure(
-        "translator.js", state, picture, alt, data, floats(numbers, bits), tries
+        "translator.js",
+        state,
+        picture,
+        alt,
+        {"nets": nets},
+        floats(numbers, bits),
+        tries,
+        eighths(large["numbers"]) if large else b"",
     )

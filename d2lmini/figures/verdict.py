@@ -4,7 +4,7 @@ import torch
 
 from d2lmini.data import normalise
 from d2lmini.figures.stills import panels
-from d2lmini.figures.weights import floats, pack
+from d2lmini.figures.weights import floats, on_cpu, pack
 from d2lmini.figures.widget import Figure
 
 
@@ -23,9 +23,7 @@ def explore_verdict(
         first: what classify says of the first example, for the still picture.
     Source: chapter 10.
     """
-    numbers = {
-        name: tensor.detach().float().cpu() for name, tensor in state_dict.items()
-    }
+    numbers = on_cpu(state_dict)
     data = {
         **pack(numbers, num_heads, num_layers),
         "tokens": tokens,

@@ -5,7 +5,7 @@ import matplotlib.figure
 from d2lmini.data.paths import STEP_SECONDS
 from d2lmini.data.square import FOUNTAIN, HALF, KIOSK
 from d2lmini.figures.square import draw_square
-from d2lmini.figures.weights import floats, pack
+from d2lmini.figures.weights import floats, on_cpu, pack
 from d2lmini.figures.widget import Figure
 
 TRIES = [
@@ -38,9 +38,7 @@ def explore_walk(state_dict, num_heads, num_layers, examples, seen, first) -> Fi
         first: what the net says of the first example, means (steps, 2), for the still picture.
     Source: chapter 11.
     """
-    numbers = {
-        name: tensor.detach().float().cpu() for name, tensor in state_dict.items()
-    }
+    numbers = on_cpu(state_dict)
     data = {
         **pack(numbers, num_heads, num_layers),
         "num_steps": len(first),

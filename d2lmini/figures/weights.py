@@ -3,6 +3,11 @@
 from d2lmini.eight_bits import to_bytes
 
 
+def on_cpu(numbers):
+    """The numbers of a state_dict in float32, without their gradients."""
+    return {name: tensor.detach().float().cpu() for name, tensor in numbers.items()}
+
+
 def pack(numbers, num_heads, num_layers, bits=32):
     """What forward.js needs to find its way in the numbers of a state_dict, of so many bits."""
     # Pairs and no dict: Jupyter sorts the keys of a dict when it saves a notebook.
@@ -15,13 +20,27 @@ def pack(numbers, num_heads, num_layers, bits=32):
     }
 
 
+def pack_pieces(numbers, tied, tokens, merges, num_heads, num_steps):
+    """What the browser needs of a translator on pieces of words: see SubwordTranslator.parts."""
+    layers = {
+        name.split(".")[3] for name in numbers if name.startswith("encoder.stack")
+    }
+    return {
+        **pack(numbers, num_heads, len(layers), bits=8),
+        "tied": [*tied.items()],
+        "tokens": tokens,
+        "merges": [*merges],
+        "num_steps": num_steps,
+    }
+
+
 def eighths(numbers):
     """The numbers of a state_dict, a matrix as a scale (float32) and a row of int8 at a time.
 
     A quarter of the size of floats: enough for a figure, and a page should be small.
     """
     parts = []
-    for tensor in numbers.values():
+    for tensor in on_cpu(numbers).values():
         whole, scales = to_bytes(tensor)
         if tensor.dim() < 2:
             parts.append(tensor.numpy().astype("<f4").tobytes())

@@ -53,7 +53,8 @@ class Figure(anywidget.AnyWidget):
         picture: a matplotlib figure of the first state.
         alt: what the picture shows, in words.
         data: numbers and words that the browser needs and does not change.
-        weights: parameters of a model, float32.
+        weights: parameters of a model: see weights.py.
+        large: those of a second, larger model, which a page loads when it can be read.
         tries: what there is to try: for each the name of a button, the changes of the first
             state that it sets, and what to notice then.
     Source: chapter 2.
@@ -64,8 +65,11 @@ class Figure(anywidget.AnyWidget):
     state = traitlets.Dict().tag(sync=True)
     data = traitlets.Dict().tag(sync=True)
     weights = traitlets.Bytes().tag(sync=True)
+    large = traitlets.Bytes().tag(sync=True)
 
-    def __init__(self, module, state, picture, alt, data=None, weights=b"", tries=()):
+    def __init__(
+        self, module, state, picture, alt, data=None, weights=b"", tries=(), large=b""
+    ):
         super().__init__(
             _esm=browser_module(module),
             _css=CSS_COMMENT.sub("", (HERE / "figure.css").read_text(encoding="utf-8")),
@@ -73,6 +77,7 @@ class Figure(anywidget.AnyWidget):
             data=(data or {})
             | {"tries": [dict(zip(TRY, one, strict=True)) for one in tries]},
             weights=weights,
+            large=large,
         )
         self.still = still(picture, alt, name=module.removesuffix(".js"))
 

@@ -4,7 +4,7 @@ import matplotlib.figure
 import torch
 
 from d2lmini.data import normalise
-from d2lmini.figures.weights import eighths, pack
+from d2lmini.figures.weights import eighths, on_cpu, pack
 from d2lmini.figures.widget import Figure
 
 SHOWN = 8  # candidates
@@ -36,9 +36,7 @@ def explore_writer(net, tokens, prompts) -> Figure:
         prompts: prefixes of texts; the first is shown at the start.
     Source: chapter 13.
     """
-    numbers = {
-        n: tensor.detach().float().cpu() for n, tensor in net.state_dict().items()
-    }
+    numbers = on_cpu(net.state_dict())
     attention = net.blocks[0].attention
     data = {
         **pack(numbers, attention.num_heads, len(net.blocks), bits=8),
