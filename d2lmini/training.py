@@ -204,7 +204,8 @@ def train(
     if best is not None:
         net.load_state_dict(best)
     columns = ["loss", f"{unit}_per_sec"] + ["val_loss"] * (val_batches is not None)
-    return DataFrame(history, range(1, len(history) + 1), columns).rename_axis("epoch")
+    table = DataFrame(history, range(1, len(history) + 1), columns)
+    return table.rename_axis("epoch").astype({columns[1]: int})
 
 
 def train_seq2seq(

@@ -89,6 +89,14 @@ def test_curves_show_mean_and_spread():
     assert {text.get_text() for text in axis.get_legend().get_texts()} == {"a", "b"}
 
 
+def test_the_band_of_a_curve_stays_where_runs_were():
+    """Mean less standard deviation is -1, which a loss cannot be."""
+    runs = np.array([[0.0, 0], [0, 0], [0, 0], [4, 4]])
+    (axis,) = drawn(show_curves, [1, 2], {"a": runs}, "x", "y")
+    (path,) = axis.collections[0].get_paths()
+    assert path.vertices[:, 1].min() == 0 and path.vertices[:, 1].max() == 3
+
+
 def test_flow():
     boxes = {"a": (0, 0, 1, 0.3, "from", "plain"), "b": (0, 1, 1, 0.3, "to", "norm")}
     (axis,) = drawn(show_flow, boxes, [([(0.5, 0.3), (0.5, 1)], "(2, 3)")], (2, 2))

@@ -127,7 +127,8 @@ def show_curves(x, curves, xlabel, ylabel, figsize=(5, 3), yscale="linear"):
 
     Args:
         x: (points,)
-        curves: label -> (points,) or (runs, points); the band is one standard deviation.
+        curves: label -> (points,) or (runs, points); the band is one standard deviation, but
+            no further than the runs.
     Source: chapter 8.
     """
     check_kind("curves", curves, dict, "a dictionary, label -> numbers")
@@ -143,9 +144,9 @@ def show_curves(x, curves, xlabel, ylabel, figsize=(5, 3), yscale="linear"):
             (line,) = axis.plot(x, mean, style, label=label)
             if len(runs) > 1:
                 sd = runs.std(axis=0, ddof=1)
-                axis.fill_between(
-                    x, mean - sd, mean + sd, alpha=0.2, color=line.get_color()
-                )
+                # No further than the runs: beyond may be impossible, as a loss below 0.
+                band = np.clip([mean - sd, mean + sd], runs.min(0), runs.max(0))
+                axis.fill_between(x, *band, alpha=0.2, color=line.get_color())
         axis.set(xlabel=xlabel, ylabel=ylabel, yscale=yscale)
         if len(curves) > 1:
             axis.legend(frameon=False)
