@@ -3,7 +3,7 @@ import { make } from "./matrix.js";
 
 const CELL = 6;
 
-export function thumbnail(title, onChoose) {
+function thumbnail(title, onChoose) {
   const canvas = make("canvas", { "aria-hidden": "true" });
   const element = make("button", { type: "button", className: "thumbnail", "aria-label": title,
     title }, canvas);
@@ -47,6 +47,6 @@ export function headPanel(kinds, numLayers, numHeads, onChoose) {
     picture.update(maps[kind][layer][head].weights, { chosen: nameOf(entries[n]) === nameOf(now),
       off: now.off.includes(nameOf(entries[n])), row: kind === "encoder" ? null : now.step });
   });
-  return { element: make("div", { className: "wide groups" }, ...groups),
+  return { element: make("div", { className: "groups" }, ...groups),
     names: entries.map(nameOf), update };
 }

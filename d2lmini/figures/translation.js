@@ -15,7 +15,6 @@ export function* translation(net, lang, examples, { text, padding, beam, hypothe
   const chosen = Math.min(hypothesis, found.length - 1);
   const best = found[chosen];
   const decoded = net.decode(best.ids.slice(0, -1), encoded);
-  yield;
 
   // The loss of the reference, if the sentence has one, else of what all heads together write.
   function judge() {
@@ -34,8 +33,11 @@ export function* translation(net, lang, examples, { text, padding, beam, hypothe
         + " (how sure the net is, not how right)";
     return `${what}${before}.${cut}${rare}`;
   }
+  yield;
   const isEmpty = source.tokens.length === padding + 1; // nothing but <eos>
-  return { source, found, chosen, best, isEmpty, verdict: isEmpty ? "" : judge(),
+  const verdict = isEmpty ? "" : judge();
+  yield;
+  return { source, found, chosen, best, isEmpty, verdict,
     reads: lang.write(best.ids.slice(0, -1)), written: lang.write(best.ids.slice(1)),
     maps: { encoder: encoded.attention, decoder: decoded.self, cross: decoded.cross } };
 }

@@ -43,8 +43,8 @@ function render({ model, el }) {
   let turn = 0; // of the updates, so that a slow one is not shown after a later one
 
   const which = choice("Network", Object.fromEntries(Object.entries(nets).map(
-    ([name, { lang, tokens }]) => [name, lang.words ? `of this page, ${lang.words.length} words`
-      : `large, any word, in ${tokens.length} pieces`])), first.net,
+    ([name, { lang, tokens }]) => [name, lang.words ? `of this page: ${lang.words.length} words`
+      : `large: any word, in ${tokens.length.toLocaleString("en")} pieces`])), first.net,
   (net) => state.set({ net, layer: nets[net].num_layers - 1, head: 0, off: [], ...AFRESH }));
   const text = textField("English", first.text, type);
   text.element.classList.add("long");

@@ -25,6 +25,7 @@ def explore_translator(
     step=0,
     large=None,
     large_examples=(),
+    large_step=0,
 ) -> Figure:
     """A trained encoder-decoder that runs in the browser, with all of its attention.
 
@@ -41,6 +42,7 @@ def explore_translator(
         step: of the word whose rivals are shown at the start.
         large: the large one: see SubwordTranslator.parts.
         large_examples: English sentences for it.
+        large_step: as step, of the first of them.
     Source: chapter 9.
     """
     numbers = on_cpu(state_dict)
@@ -105,9 +107,14 @@ def explore_translator(
         layer = nets[1][1]["num_layers"] - 1
         tries[-1] = (
             "The large network",
-            {"net": "large", "text": large_examples[0], "layer": layer},
+            {
+                "net": "large",
+                "text": large_examples[0],
+                "layer": layer,
+                "step": large_step,
+            },
             "This one reads any word, in pieces; a piece that begins no word has a dotted line "
-            "on its left. Choose a French word to see where it looked.",
+            "on its left. What else could have come here, and where did the heads look?",
         )
     return Figure(
         "translator.js",

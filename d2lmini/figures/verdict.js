@@ -2,7 +2,7 @@
 import { choice, make, matrix, show, steady, strangersNote, textField } from "./matrix.js";
 import { controlState, figure, isText, upTo } from "./frame.js";
 import { makeNet, RESERVED, wordsOf } from "./forward.js";
-import { thumbnail } from "./thumbnail.js";
+import { headPanel } from "./thumbnail.js";
 import { wordLine } from "./words.js";
 
 const SHOWN = 6; // replacements that are listed
@@ -40,10 +40,8 @@ function render({ model, el }) {
   const effects = matrix({ title: "each word", rowsAre: "what is asked", columnsAre: "tokens",
     onReach });
   const map = matrix({ title: "attention", rowsAre: "queries", columnsAre: "keys", onReach });
-  const heads = Array.from({ length: numLayers * numHeads }, (_, n) =>
-    [Math.floor(n / numHeads), n % numHeads]);
-  const thumbnails = heads.map(([layer, head]) =>
-    thumbnail(`layer ${layer}, head ${head}`, () => state.set({ layer, head })));
+  const heads = headPanel({ self: "self-attention" }, numLayers, numHeads,
+    ({ layer, head }) => state.set({ layer, head }));
   const frame = figure(model, el, {
     state,
     title: "A reader of reviews",
@@ -52,9 +50,7 @@ function render({ model, el }) {
       make("div", { className: "wide" }, verdict, steady(read.element, 4.2),
         make("div", { className: "controls" }, place, instead.element, leaveOut, tryAll), found),
       make("div", { className: "wide" }, steady(effects.element, 8.8)),
-      make("div", { className: "group" }, make("p", { className: "caption" }, "self-attention"),
-        make("div", { className: "thumbnails", style: `--columns: ${numHeads}` },
-          ...thumbnails.map((small) => small.element))),
+      heads.element,
       steady(map.element, 19.5),
     ],
     help: "Choose a word, then put another in its place. Choose a small map to see it whole.",
@@ -125,11 +121,7 @@ function render({ model, el }) {
         ? `probability of ${labels[positive]} if “${labelled[j]}” is left out: ${
           show(without[j], 4)}; with it ${show(probabilities[positive], 4)}`
         : `share of “${labelled[j]}” in the pooled vector: ${show(weights[j], 4)}`) });
-    thumbnails.forEach((small, n) => {
-      const [layer, head] = heads[n];
-      small.update(attention[layer][head].weights,
-        { chosen: layer === given.layer && head === given.head, off: false, row: chosen });
-    });
+    heads.update({ self: attention }, { ...given, kind: "self", off: [], step: chosen });
     map.element.classList.toggle("compact", labelled.length > 9);
     const chosenMap = attention[given.layer][given.head].weights;
     map.update({ heading: `layer ${given.layer}, head ${given.head}`, rows: labelled,

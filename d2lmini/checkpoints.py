@@ -1,0 +1,175 @@
+"""A training in a file: what it takes to go on as if nothing had happened."""
+
+import os
+import pickle
+import zipfile
+from pathlib import Path
+
+import torch
+
+from d2lmini.arguments import check_count, check_kind
+
+FORMAT, VERSION = "d2lmini checkpoint", 1
+
+
+def random_states() -> list[torch.Tensor]:
+    """The states of PyTorch's random generators: of the CPU, and of each CUDA device."""
+    return [torch.get_rng_state(), *torch.cuda.get_rng_state_all()]
+
+
+def set_random_states(states: list[torch.Tensor]) -> None:
+    """Draw on from random_states(); of devices that are not here, nothing is set."""
+    torch.set_rng_state(states[0])
+    for device, state in zip(
+        range(torch.cuda.device_count()), states[1:], strict=False
+    ):
+        torch.cuda.set_rng_state(state, device)
+
+
+def write_whole(state: dict, path: Path) -> None:
+    """Write a dictionary to a file, so that path holds the old one or the new one, never a part.
+
+    Raises:
+        OSError: the folder cannot be written to, or the disk is full; path is as it was.
+    """
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            torch.save(state, file)
+            file.flush()
+            os.fsync(file.fileno())  # on the disk, before it gets the name
+        part.replace(path)  # at once, as far as any reader can tell
+    except (OSError, RuntimeError) as error:  # PyTorch's own word for a full disk
+        raise OSError(f"path ({path}) could not be written: {error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def read_whole(path: Path) -> dict:
+    """What write_whole wrote. Only numbers, texts and tensors are read, no objects.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it was cut short, holds objects, or is no checkpoint of this version.
+    """
+    if not zipfile.is_zipfile(path):
+        Path(path).stat()  # a file that is not there is another mistake
+        raise ValueError(
+            f"path ({path}) must be a checkpoint; it was cut short, or is none"
+        )
+    try:
+        state = torch.load(path, weights_only=True, map_location="cpu")
+    except pickle.UnpicklingError as error:
+        raise ValueError(
+            f"path ({path}) holds more than numbers, and to load it could run any program: "
+            "it was not loaded"
+        ) from error
+    except (RuntimeError, EOFError) as error:
+        raise ValueError(f"path ({path}) is damaged: {error}") from error
+    if not isinstance(state, dict) or state.get("format") != FORMAT:
+        raise ValueError(f"path ({path}) must be a checkpoint of d2lmini")
+    if state["version"] != VERSION:
+        raise ValueError(
+            f"path ({path}) has version {state['version']}; this d2lmini reads {VERSION}"
+        )
+    return state
+
+
+class Checkpoint:
+    """A training that is kept in a file, and taken up again from there: see training.train.
+
+    A training that was stopped at any moment and goes on from its last checkpoint ends, on the
+    same device and with as many threads, with the same weights, bit for bit, as one that was not.
+
+    Args:
+        path: of the file; each save replaces it.
+        every: save after so many training steps; after each epoch in any case.
+    Raises:
+        TypeError, ValueError: path is no path; every is less than 1.
+    Source: chapter 13.
+    """
+
+    def __init__(self, path: str | Path, every: int | None = None):
+        check_kind("path", path, str | Path, "a path")
+        if every is not None:
+            check_count("every", every)
+        self.path, self.every = Path(path), every
+
+    def begin(self, settings: dict, **parts) -> list[tuple]:
+        """Load the file, if there is one, into the parts: net, optimizer and schedule.
+
+        Args:
+            settings: of the training; those of the file must be the same.
+        Returns:
+            The rows of the history so far.
+        Raises:
+            ValueError: the file is of another training; see also read_whole.
+        """
+        self.settings, self.parts = settings, parts
+        self.history, self.steps, self.resumed = [], [], None
+        if self.path.exists():
+            saved = read_whole(self.path)
+            self._refuse_another(saved)
+            for name, part in parts.items():
+                part.load_state_dict(saved[name])
+            self.history = [tuple(row) for row in saved["history"]]
+            self.steps = [tuple(step) for step in saved["steps"]]
+            self.resumed = saved["at_start"], saved["now"]
+        return self.history
+
+    def _refuse_another(self, saved):
+        for name, value in self.settings.items():
+            if saved["settings"].get(name) != value:
+                raise ValueError(
+                    f"path ({self.path}) is of another training: its {name} was "
+                    f"{saved['settings'].get(name)}, this one's is {value}"
+                )
+        shapes = {n: tuple(p.shape) for n, p in self.parts["net"].state_dict().items()}
+        kept = {n: tuple(p.shape) for n, p in saved["net"].items()}
+        for name in sorted(shapes.keys() | kept.keys()):
+            if shapes.get(name) != kept.get(name):
+                raise ValueError(
+                    f"path ({self.path}) is of another network: its {name} has the shape "
+                    f"{kept.get(name)}, this one's {shapes.get(name)}"
+                )
+
+    def left(self, batches):
+        """The batches of an epoch that were not learned from yet; saves between them.
+
+        self.steps is the list to which the caller appends what each step gave.
+        """
+        at_start, now = self.resumed or (random_states(), None)
+        set_random_states(at_start)  # the batches come in the same order
+        rest = iter(batches)
+        for _ in self.steps:
+            next(rest)
+        if now is not None:
+            set_random_states(now)
+        self.resumed = None
+        for batch in rest:
+            yield batch
+            if self.every and len(self.steps) % self.every == 0:
+                self.save(at_start)
+
+    def end_epoch(self, history):
+        """Save after an epoch; the next one begins without steps."""
+        self.history, self.steps = history, []
+        self.save(random_states())
+
+    def save(self, at_start):
+        """Write the file: at_start are the random states at the start of the epoch."""
+        write_whole(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "settings": self.settings,
+                **{name: part.state_dict() for name, part in self.parts.items()},
+                "history": self.history,
+                "steps": [
+                    [torch.as_tensor(x).cpu() for x in step] for step in self.steps
+                ],
+                "at_start": at_start,
+                "now": random_states(),
+            },
+            self.path,
+        )
