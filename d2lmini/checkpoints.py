@@ -1,5 +1,6 @@
 """A training in a file: what it takes to go on as if nothing had happened."""
 
+import math
 import os
 import pickle
 import zipfile
@@ -32,7 +33,7 @@ def write_whole(state: dict, path: Path) -> None:
     Raises:
         OSError: the folder cannot be written to, or the disk is full; path is as it was.
     """
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part = path.with_name(f"{path.name}.part")
     try:
         with part.open("wb") as file:
             torch.save(state, file)
@@ -95,27 +96,34 @@ class Checkpoint:
             check_count("every", every)
         self.path, self.every = Path(path), every
 
-    def begin(self, settings: dict, **parts) -> list[tuple]:
-        """Load the file, if there is one, into the parts: net, optimizer and schedule.
+    def begin(self, settings: dict, net, optimizer, schedule) -> None:
+        """Load the file, if there is one, into the parts of a training.
+
+        Afterwards history holds the rows of the finished epochs; steps, what each step of the
+        epoch that was not finished gave; best and lowest, the best weights and their loss.
 
         Args:
             settings: of the training; those of the file must be the same.
-        Returns:
-            The rows of the history so far.
         Raises:
             ValueError: the file is of another training; see also read_whole.
         """
-        self.settings, self.parts = settings, parts
-        self.history, self.steps, self.resumed = [], [], None
-        if self.path.exists():
-            saved = read_whole(self.path)
-            self._refuse_another(saved)
-            for name, part in parts.items():
-                part.load_state_dict(saved[name])
-            self.history = [tuple(row) for row in saved["history"]]
-            self.steps = [tuple(step) for step in saved["steps"]]
-            self.resumed = saved["at_start"], saved["now"]
-        return self.history
+        self.settings = settings
+        self.parts = {"net": net, "optimizer": optimizer, "schedule": schedule}
+        self.history, self.steps, self.best, self.lowest = [], [], None, math.inf
+        self.resumed = (
+            None  # the random states at the start of its epoch, and those now
+        )
+        if not self.path.exists():
+            return
+        saved = read_whole(self.path)
+        self._refuse_another(saved)
+        for name, part in self.parts.items():
+            part.load_state_dict(saved[name])
+        device = next(net.parameters()).device
+        self.history = [tuple(row) for row in saved["history"]]
+        self.steps = [tuple(x.to(device) for x in step) for step in saved["steps"]]
+        self.best, self.lowest = saved["best"], saved["lowest"]
+        self.resumed = saved["at_start"], saved["now"]
 
     def _refuse_another(self, saved):
         for name, value in self.settings.items():
@@ -134,30 +142,34 @@ class Checkpoint:
                 )
 
     def left(self, batches):
-        """The batches of an epoch that were not learned from yet; saves between them.
+        """The batches of an epoch from which nothing was learned yet; saves between them.
 
-        self.steps is the list to which the caller appends what each step gave.
+        The caller appends to steps what each step gave.
         """
         at_start, now = self.resumed or (random_states(), None)
-        set_random_states(at_start)  # the batches come in the same order
+        set_random_states(at_start)  # the batches come in the same order again
         rest = iter(batches)
         for _ in self.steps:
             next(rest)
-        if now is not None:
+        if self.steps:  # the generator has gone further since
             set_random_states(now)
         self.resumed = None
         for batch in rest:
             yield batch
-            if self.every and len(self.steps) % self.every == 0:
+            is_due = self.every and len(self.steps) % self.every == 0
+            if (
+                is_due and self.steps[-1][-1]
+            ):  # finite: else there is nothing to go on from
                 self.save(at_start)
 
-    def end_epoch(self, history):
-        """Save after an epoch; the next one begins without steps."""
-        self.history, self.steps = history, []
+    def end_epoch(self, history, best, lowest):
+        """Save after an epoch."""
+        self.history, self.best, self.lowest, self.steps = history, best, lowest, []
         self.save(random_states())
 
     def save(self, at_start):
-        """Write the file: at_start are the random states at the start of the epoch."""
+        """Write the file; at_start are the random states at the start of the epoch."""
+        steps = [[torch.as_tensor(x).cpu() for x in step] for step in self.steps]
         write_whole(
             {
                 "format": FORMAT,
@@ -165,11 +177,27 @@ class Checkpoint:
                 "settings": self.settings,
                 **{name: part.state_dict() for name, part in self.parts.items()},
                 "history": self.history,
-                "steps": [
-                    [torch.as_tensor(x).cpu() for x in step] for step in self.steps
-                ],
+                "steps": steps,
+                "best": self.best,
+                "lowest": self.lowest,
                 "at_start": at_start,
                 "now": random_states(),
             },
             self.path,
         )
+
+
+class NothingKept:
+    """In place of a Checkpoint, for a training that is kept nowhere."""
+
+    def begin(self, *parts, **named):
+        """A training begins at its beginning."""
+        self.history, self.steps, self.best, self.lowest = [], [], None, math.inf
+
+    def left(self, batches):
+        """All of them."""
+        self.steps = []
+        return batches
+
+    def end_epoch(self, history, best, lowest):
+        """Nothing is written."""

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from d2lmini.arguments import check_count, check_modules, check_vocabs
+from d2lmini.checkpoints import NothingKept
 from d2lmini.losses import seq2seq_loss
 from d2lmini.training_arguments import (
     check_counted,
@@ -60,16 +61,19 @@ def train_step(net, batch, loss, optimizer):
     return mean.detach(), count, (mean.detach() + norm).isfinite()
 
 
-def train_epoch(net, batches, loss, optimizer, schedule, device):
+def train_epoch(net, batches, loss, optimizer, schedule, device, steps=None):
     """train_step on each batch.
 
+    Args:
+        steps: what earlier steps of the epoch gave, if it was interrupted; grows.
     Returns:
         The loss, a mean over all that it counts, and the count per second.
     Raises:
         NotFiniteError: a loss or a gradient was not finite; the weights are spoilt.
     Source: chapter 8.
     """
-    start, steps = time.perf_counter(), []
+    steps = [] if steps is None else steps
+    start, before = time.perf_counter(), len(steps)
     for batch in batches:
         batch = [array.to(device) for array in batch]
         steps.append(train_step(net, batch, loss, optimizer))
@@ -79,7 +83,7 @@ def train_epoch(net, batches, loss, optimizer, schedule, device):
     if not finite.all():
         raise NotFiniteError(step=finite.tolist().index(False) + 1)
     seconds = time.perf_counter() - start
-    return weighted_mean(mean, count), count.sum().item() / seconds
+    return weighted_mean(mean, count), count[before:].sum().item() / seconds
 
 
 def on_cpu(rows: list[tuple]) -> list[torch.Tensor]:
@@ -141,7 +145,7 @@ def warmup(warmup_steps: int) -> Callable[[int], float]:
 
 def train(
     net, batches, loss, lr, num_epochs, device, *, warmup_steps=0, val_batches=None,
-    keep_best=False, unit="items",
+    keep_best=False, unit="items", checkpoint=None,
 ):  # fmt: skip
     """Train net on any batches with any loss: Adam, gradients clipped to norm 1.
 
@@ -158,6 +162,7 @@ def train(
         val_batches: if given, the loss on them is measured after each epoch, in eval mode.
         keep_best: whether net ends with the weights of the epoch of the lowest loss on them.
         unit: what the loss counts, for the reports.
+        checkpoint: a checkpoints.Checkpoint, to keep the training in a file and to go on from it.
     Returns:
         A pandas table, one row a finished epoch: loss, {unit}_per_sec and, with val_batches,
         val_loss.
@@ -175,32 +180,29 @@ def train(
     net.to(device).train()
     optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(warmup_steps))
-    history, snapshots = [], [_copy_weights(net)]  # after each epoch; two are kept
-    best, lowest = None, math.inf
-    bar = _progress_bar(num_epochs)
+    kept = checkpoint or NothingKept()
+    kept.begin({"lr": lr, "warmup_steps": warmup_steps}, net, optimizer, schedule)
+    history, best, lowest = kept.history, kept.best, kept.lowest
+    snapshots = [_copy_weights(net)]  # after each epoch; two are kept
+    bar = _progress_bar(len(history) + 1, num_epochs)
     try:
         for epoch in bar:
-            row = train_epoch(net, batches, loss, optimizer, schedule, device)
+            left = kept.left(batches)
+            row = train_epoch(net, left, loss, optimizer, schedule, device, kept.steps)
             if val_batches is not None:
                 row = *row, evaluate(net, val_batches, loss, device)
             history.append(row)
             snapshots = [snapshots[-1], _copy_weights(net)]
             if keep_best and row[-1] < lowest:  # never, if it is NaN
                 best, lowest = snapshots[-1], row[-1]
+            kept.end_epoch(history, best, lowest)
             _report(bar, epoch, unit, *row)
     except KeyboardInterrupt:
         print(f"stopped by hand after {len(history)} epochs", file=sys.stderr)
         if not all(p.isfinite().all() for p in net.parameters()):
             net.load_state_dict(snapshots[-1])  # spoilt in the epoch that was stopped
     except NotFiniteError as error:
-        # What fails at the first step was broken by the last step of the epoch before.
-        good = max(len(history) - 1, 0) if error.step == 1 else len(history)
-        net.load_state_dict(snapshots[0 if error.step == 1 else -1])
-        warnings.warn(
-            f"training stopped at epoch {len(history) + 1}, step {error.step}: {error}. The "
-            f"weights after epoch {good} are back in place; try a smaller lr than {lr}",
-            RuntimeWarning, stacklevel=2,
-        )  # fmt: skip
+        _go_back(net, snapshots, len(history), error, lr)
     if best is not None:
         net.load_state_dict(best)
     columns = ["loss", f"{unit}_per_sec"] + ["val_loss"] * (val_batches is not None)
@@ -245,12 +247,26 @@ def _copy_weights(net):
     return {name: tensor.clone() for name, tensor in net.state_dict().items()}
 
 
-def _progress_bar(num_epochs):
+def _go_back(net, snapshots, epochs, error, lr):
+    """The last good weights, and a warning to whoever called train."""
+    # What fails at the first step was broken by the last step of the epoch before.
+    good = max(epochs - 1, 0) if error.step == 1 else epochs
+    net.load_state_dict(snapshots[0 if error.step == 1 else -1])
+    warnings.warn(
+        f"training stopped at epoch {epochs + 1}, step {error.step}: {error}. The "
+        f"weights after epoch {good} are back in place; try a smaller lr than {lr}",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+
+
+def _progress_bar(first, last):
     """The numbers of the epochs, with a bar on stderr unless the variable CI is set."""
     from tqdm import tqdm  # as pandas, only where it is needed
 
     in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
-    return tqdm(range(1, num_epochs + 1), "training", unit="epoch", disable=in_ci)
+    epochs = range(first, last + 1)
+    return tqdm(epochs, "training", unit="epoch", disable=in_ci)
 
 
 def _report(bar, epoch, unit, loss, per_sec, val_loss=None):
@@ -259,6 +275,6 @@ def _report(bar, epoch, unit, loss, per_sec, val_loss=None):
         {} if val_loss is None else {"val_loss": f"{val_loss:.3f}"}
     )
     bar.set_postfix(numbers | {f"{unit}_per_sec": f"{per_sec:.0f}"})
-    if bar.disable and (epoch % 10 == 0 or epoch == bar.total):
+    if bar.disable and (epoch % 10 == 0 or epoch == bar.iterable[-1]):
         losses = ", ".join(f"{name} {number}" for name, number in numbers.items())
         print(f"epoch {epoch}: {losses}, {per_sec:.0f} {unit}/s", file=sys.stderr)
