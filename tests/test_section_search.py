@@ -35,6 +35,7 @@ def test_the_parts_of_a_page():
         (r"\(d_k\)", "d_k"),
         (r"\(\sqrt{d_k}\)", "√d_k"),
         (r"\(\mathbf q \cdot \mathbf k\)", "q · k"),
+        (r"\(\textcolor{#b34d00}{\mathbf q} \cdot \mathbf k\)", "q · k"),
         (r"\(F(\mathbf x)\)", "F(x)"),
         (r"\(\frac12 x\)", "…"),
         (r"\begin{pmatrix} 1 \\ 0 \end{pmatrix}", "…"),

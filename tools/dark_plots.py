@@ -44,6 +44,8 @@ PARTNER = {
     "#e4e4c9": "#43432c",
     "#f3c6cf": "#5c303b",
     "#cfe8cf": "#2c4a2f",
+    # queries, keys, values, output
+    **{hue: SCALES["DARK_HUES"][name] for name, hue in SCALES["HUES"].items()},
 }
 # From the ground upwards. In the middle, where the numbers in cells change from light to dark,
 # they can be read in both.

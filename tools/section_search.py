@@ -42,6 +42,7 @@ SIGNS = {
 def formula(text):
     """A formula in a line of text; three dots for one that would need more than a line."""
     text = text.strip().removeprefix(r"\(").removesuffix(r"\)")
+    text = re.sub(r"\\textcolor\{#\w+\}", "", text)
     text = re.sub(r"\\(?:mathbf|mathrm|text)\s*", "", text)
     text = re.sub(r"\\(?:[a-z]+|,)", lambda m: SIGNS.get(m[0], m[0]), text)
     return "…" if "\\" in text else re.sub(r"[{}]", "", text).strip()

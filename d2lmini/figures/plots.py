@@ -8,7 +8,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from matplotlib.ticker import MaxNLocator
 
 from d2lmini.arguments import check_count, check_kind
-from d2lmini.figures.colours import CYCLE, SEQUENTIAL, hatch
+from d2lmini.figures.colours import CYCLE, HUES, SEQUENTIAL, hatch
 from d2lmini.figures.vectors import show_as_svg
 
 show_as_svg()
@@ -172,12 +172,13 @@ def show_flow(boxes, arrows, figsize):
         boxes: name -> (x, y, width, height, text, kind), in inches, (x, y) the lower left
             corner, kind a key of COLOURS, or "none" for text without a box.
         arrows: (points, text) each: the corners of a path that ends in an arrow head, and what
-            to write beside its first stretch.
+            to write beside its first stretch. What goes through a box or an arrow may come last,
+            a key of HUES.
         figsize: inches.
     Source: preface.
     """
     check_kind("boxes", boxes, dict, "a dictionary, name -> box")
-    for name, (*_, kind) in boxes.items():
+    for name, (_, _, _, _, _, kind, *_) in boxes.items():
         if kind not in (*COLOURS, "none"):
             raise ValueError(
                 f"boxes[{name!r}]: kind ({kind!r}) must be one of {[*COLOURS, 'none']}"
@@ -187,23 +188,28 @@ def show_flow(boxes, arrows, figsize):
         axis = figure.add_axes((0, 0, 1, 1))
         axis.set(xlim=(0, figsize[0]), ylim=(0, figsize[1]))
         axis.axis("off")
-        for x, y, width, height, text, kind in boxes.values():
+        for x, y, width, height, text, kind, *hue in boxes.values():
+            colour = HUES[hue[0]] if hue else "#444444"
             if kind != "none":
                 shape = "round,pad=0,rounding_size=0.06"
-                style = {"boxstyle": shape, "fc": COLOURS[kind], "ec": "#444444"}
+                style = {"boxstyle": shape, "fc": COLOURS[kind], "ec": colour}
                 axis.add_patch(FancyBboxPatch((x, y), width, height, **style))
-            axis.text(x + width / 2, y + height / 2, text, ha="center", va="center")
-        for points, text in arrows:
+            # On the colour of another kind a hue would be hard to read.
+            ink = colour if hue and kind in ("plain", "none") else "black"
+            place = x + width / 2, y + height / 2
+            axis.text(*place, text, ha="center", va="center", color=ink)
+        for points, text, *hue in arrows:
+            colour = HUES[hue[0]] if hue else "#444444"
             (x0, y0), (x1, y1) = points[0], points[1]
             axis.plot(
                 *zip(*points, strict=True),
-                color="#444444",
-                lw=1,
+                color=colour,
+                lw=1.5 if hue else 1,
                 solid_joinstyle="round",
             )
             axis.add_patch(
                 FancyArrowPatch(points[-2], points[-1], arrowstyle="-|>", mutation_scale=10,
-                                color="#444444", shrinkA=0, shrinkB=0)
+                                color=colour, shrinkA=0, shrinkB=0)
             )  # fmt: skip
             axis.text(
                 (x0 + x1) / 2 + 0.06,
@@ -212,5 +218,6 @@ def show_flow(boxes, arrows, figsize):
                 ha="left",
                 va="center",
                 size=8,
+                color=colour if hue else "black",
             )
         plt.show()

@@ -3,9 +3,12 @@
 import itertools
 import re
 
+import numpy as np
 import pytest
 from contrast import contrast
 from dark_plots import GROUND
+
+from d2lmini.figures.colours import DARK_HUES, HUES
 
 KINDS = ("button:not(.copybtn)", "summary", "input:not([type=hidden])", "select")
 BUTTONS = ", ".join(f"{kind}:not(.d2lmini-figure *)" for kind in KINDS)
@@ -227,6 +230,43 @@ def test_text_of_dark_plots_reads_on_the_ground_of_a_dark_page(visit, built):
                 assert "<image" in svg  # a number on the light cell of a heat-map
             else:
                 assert contrast(colour[1] if colour else default, GROUND) >= 4.5, path
+
+
+HUED = ".highlight [class^=hue-], mjx-container [style*='color']"
+# Of each the colour of its text, and of the grounds below it, the nearest first.
+PAINTED = """(all) => all.map((e) => {
+    const grounds = ["rgb(255, 255, 255)"];
+    for (let on = e; on; on = on.parentElement) {
+        grounds.splice(-1, 0, getComputedStyle(on).backgroundColor);
+    }
+    return [getComputedStyle(e).color, grounds];
+})"""
+
+
+def laid_over(grounds):
+    """The colour that is seen of these, some of which may be half clear."""
+    seen = np.zeros(3)
+    for ground in reversed(grounds):
+        *rgb, clear = map(float, re.findall(r"[\d.]+", f"{ground} 1")[:4])
+        seen = seen + clear * (np.array(rgb) - seen)
+    return "#" + bytes(seen.round().astype(int).tolist()).hex()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "name", ["preface", "01-from-codes-to-attention", "04-attention"]
+)
+def test_hues_of_formulas_and_code_read_on_their_ground(visit, name, theme):
+    page = visit("file", f"book/{name}.html", dark=theme == "dark").page
+    hues = HUES if theme == "light" else DARK_HUES
+    painted = page.locator(HUED).evaluate_all(PAINTED)
+    pairs = {(laid_over([colour]), laid_over(grounds)) for colour, grounds in painted}
+    assert {colour for colour, _ in pairs} == set(hues.values())
+    for colour, ground in pairs:
+        assert contrast(colour, ground) >= 4.5, (colour, ground)
+    page.emulate_media(media="print", color_scheme=theme)
+    formulas = page.locator("mjx-container [style*='color']").evaluate_all(PAINTED)
+    assert {laid_over([colour]) for colour, _ in formulas} == set(HUES.values())
 
 
 PRINTED = """() => {
