@@ -453,6 +453,89 @@ def test_the_cell_that_is_pointed_at_is_found_again_beside_it(show):
     assert page.problems == []
 
 
+def test_a_weight_lights_query_key_and_score_and_a_key_its_weight(show):
+    page = show([figures.explore_attention()])
+    plane, cells = page.locator("svg.plane"), page.locator("td[role=gridcell]")
+    lit = plane.locator(".at")
+    key = plane.locator("g[data-key='3']")
+    assert key.locator("text").text_content() == "stone"
+
+    def is_lit():
+        classes = lit.evaluate_all(
+            "all => all.map((e) => e.dataset.key ?? e.classList[0])"
+        )
+        marked = page.locator("td.at").evaluate_all(
+            "all => all.map((e) => e.cellIndex)"
+        )
+        return sorted(classes), marked
+
+    both = (["3", "query"], [4, 4])  # the column after the one of headers
+    for n in (3, 8):  # its score, its weight
+        cells.nth(n).hover()
+        plane.press("ArrowUp")  # which draws it anew
+        assert is_lit() == both
+        page.mouse.move(0, 0)
+        assert is_lit() == ([], [])
+    cells.nth(3).focus()
+    assert is_lit() == both
+    plane.focus()
+    assert is_lit() == ([], [])
+    key.locator(".weight").hover()
+    assert is_lit() == both
+    said = page.locator(".explanation").inner_text()
+    assert said.startswith("weights[query, stone]")
+    plane.press("ArrowUp")
+    assert is_lit() == both
+    assert page.locator(".explanation").inner_text() != said
+    page.mouse.move(0, 0)
+    assert is_lit() == ([], [])
+    cells.last.hover()
+    assert is_lit() == (["output"], [2])
+    assert page.problems == []
+
+
+def test_a_weight_of_the_machine_lights_the_words_that_ask_and_are_asked(show):
+    page = show([FIGURES["explore_machine"]()])
+    rows = page.locator(".matrix").first.locator("tbody tr")
+
+    def is_lit():
+        return rows.evaluate_all(
+            "all => all.map((e) => e.className.replace('marked', '').trim())"
+        )
+
+    page.get_by_label("encoder: self-attention").first.click()
+    weights = page.locator(".looks .matrix").first
+    cell = weights.locator("tbody tr").nth(0).locator("td").nth(2)
+    cell.hover()
+    assert is_lit() == ["asks", "", "is-asked"]
+    said = page.locator(".explanation").inner_text()
+    weight = re.search(r"= (\S+), of the score", said)[1]
+    assert f"{float(weight):.2f}" == cell.inner_text()
+    scores = [
+        float(re.search(r"score (\S+):", said)[1].replace("−", "-"))
+        for said in (
+            hovered(cell) for cell in weights.locator("tr").nth(1).locator("td").all()
+        )
+    ]
+    exponentials = torch.tensor(scores).softmax(0)
+    assert float(weight) == pytest.approx(exponentials[2].item(), abs=1e-3)
+    page.mouse.move(0, 0)
+    assert is_lit() == [""] * 3
+    page.get_by_label("decoder: cross-attention").first.click()
+    weights.locator("tbody tr").nth(0).locator("td").nth(2).hover()
+    assert [name for name in is_lit() if name] == ["asks"]  # the key is the encoder's
+    page.get_by_label("decoder: causal self-attention").first.click()
+    future = weights.locator("tbody tr").nth(0).locator("td").nth(1)
+    assert "0.0000, hidden by the mask" in hovered(future)
+    assert page.problems == []
+
+
+def hovered(cell):
+    """What a figure says of a cell."""
+    cell.hover()
+    return cell.page.locator(".explanation").inner_text()
+
+
 BAD = {
     "": "Type",
     "   \t ": "Type",

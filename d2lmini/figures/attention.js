@@ -1,5 +1,5 @@
 // Chapters 1 and 4: a query among keys in the plane; weights, output and entropy follow.
-import { checkbox, choice, make, matrix, show, slider } from "./matrix.js";
+import { checkbox, choice, hued, make, matrix, show, slider } from "./matrix.js";
 import { among, between, controlState, each, figure, isFlag } from "./frame.js";
 import { dot, softmax, weightedSum } from "./forward.js";
 import { draw, lines, movable } from "./lines.js";
@@ -44,13 +44,16 @@ function render({ model, el }) {
   const size = slider("d_k", { min: 0, max: SIZES.length - 1, value: SIZES.indexOf(first.d_k),
     format: (i) => String(SIZES[i]) }, (i) => state.set({ d_k: SIZES[i] }));
   const onReach = (text) => frame.explain(text);
-  const scores = matrix({ title: "scores", rowsAre: "query", columnsAre: "keys", onReach });
-  const weights = matrix({ title: "weights", rowsAre: "query", columnsAre: "keys", onReach });
-  const output = matrix({ title: "output", rowsAre: "query", columnsAre: "features", onReach });
+  // A score or a weight is of the query and a key, which stand out in the plane.
+  const onLight = (_, j) => standOut(j === undefined ? null : `.query, [data-key="${j}"]`);
+  const scores = matrix({ title: "scores", rowsAre: "query", columnsAre: "keys", onReach, onLight });
+  const weights = matrix({ title: "weights", rowsAre: "query", columnsAre: "keys", onReach, onLight });
+  const output = matrix({ title: "output", rowsAre: "query", columnsAre: "features", onReach,
+    onLight: (i) => standOut(i === undefined ? null : ".output") });
   const spread = lines({ title: "Entropy of the weights, by d_k", xIs: "d_k",
     onReach: (i) => state.set({ d_k: SIZES[i] }) });
   const plane = draw("svg", { viewBox: `${-SIDE} ${-SIDE} ${2 * SIDE} ${2 * SIDE}`, tabindex: 0,
-    role: "application", class: "plane" });
+    role: "application", class: "plane asked" });
   const frame = figure(model, el, {
     state,
     title: "Attention by hand",
@@ -58,7 +61,8 @@ function render({ model, el }) {
     parts: [
       make("div", { className: "lines" },
         make("p", { className: "caption" }, "Drag the query, or move it with the arrow keys."),
-        plane),
+        plane,
+        make("p", { className: "axes" }, ...hued("line: query; dots: keys; square: output"))),
       make("div", { className: "stack" }, scores.element, weights.element, output.element),
       ...(plain ? [] : [spread.element]),
     ],
@@ -71,6 +75,19 @@ function render({ model, el }) {
     const [x, y] = state.get().query;
     moveTo(x + dx, y + dy);
   } });
+
+  let outstanding = null;
+  function standOut(what) {
+    outstanding = what;
+    for (const part of plane.querySelectorAll(".at")) part.classList.remove("at");
+    if (what) for (const part of plane.querySelectorAll(what)) part.classList.add("at");
+  }
+  plane.addEventListener("pointerover", ({ target }) => {
+    const key = target.closest("[data-key]");
+    if (key) weights.point(0, Number(key.dataset.key));
+    else weights.point();
+  });
+  plane.addEventListener("pointerleave", () => weights.point());
 
   function update(now) {
     const { query: q, similarity, d_k: d } = now;
@@ -94,15 +111,16 @@ function render({ model, el }) {
     plane.replaceChildren(
       draw("line", { class: "axis", x1: -SIDE, x2: SIDE, y1: 0, y2: 0 }),
       draw("line", { class: "axis", y1: -SIDE, y2: SIDE, x1: 0, x2: 0 }),
-      ...keys.flatMap(([x, y], n) => [
+      ...keys.map(([x, y], n) => draw("g", { "data-key": n },
+        draw("circle", { fill: "transparent", cx: x, cy: -y, r: 0.3 }), // easier to point at
         draw("circle", { class: "ring", cx: x, cy: -y, r: 0.07 }),
         draw("circle", { class: "weight", cx: x, cy: -y, r: (0.5 * Math.sqrt(p[n])).toFixed(3) }),
-        draw("text", { x: x + 0.12, y: -y - 0.14 }, words[n]),
-      ]),
+        draw("text", { x: x + 0.12, y: -y - 0.14 }, words[n]))),
       draw("line", { class: "query", x1: 0, y1: 0, x2: q[0], y2: -q[1] }),
       draw("circle", { class: "handle", cx: q[0], cy: -q[1], r: 0.13 }),
       draw("rect", { class: "output", x: mean[0] - 0.1, y: -mean[1] - 0.1, width: 0.2, height: 0.2 }),
     );
+    standOut(outstanding);
     plane.setAttribute("aria-label", `The query at ${show(q[0])}, ${show(q[1])}; the largest weight, ${
       show(Math.max(...p))}, is that of ${words[p.indexOf(Math.max(...p))]}`);
     for (const control of [scaled, size]) control.disable(similarity !== "dot");

@@ -5,7 +5,7 @@ import math
 import matplotlib.figure
 import torch
 
-from d2lmini.figures.colours import NEGATIVE, POSITIVE
+from d2lmini.figures.colours import HUES, POSITIVE
 from d2lmini.figures.widget import Figure
 from d2lmini.masks import masked_softmax
 
@@ -65,7 +65,7 @@ def explore_attention(query=(1.0, 1.0), similarity="dot", scaled=True, d_k=2) ->
         axis.scatter(x, y, s=900 * weight + 5, alpha=0.5, color=POSITIVE)
         axis.annotate(f"{word} {weight:.2f}", (x, y), fontsize=8)
     axis.annotate(
-        "", query, (0, 0), arrowprops={"arrowstyle": "-|>", "color": NEGATIVE}
+        "", query, (0, 0), arrowprops={"arrowstyle": "-|>", "color": HUES["Q"]}
     )
     alt = (
         f"Five keys in the plane and a query at {query}; the area of each key is its weight, "

@@ -44,7 +44,11 @@ export function diagram(blocks, choose) {
     if (block.part !== "cross") return [];
     const [from, to] = [y(places[top]) + HIGH / 2, y(places[n]) + HIGH / 2];
     const between = (out + into) / 2;
-    return [line([out, from], [between, from], [between, to], [into, to]), head(into, to, 1, 0)];
+    const brings = draw("text", { x: between, y: to + (to > from ? 13 : -6), class: "small",
+      "text-anchor": "middle" }, draw("tspan", { class: "hue-K" }, "K"), " ",
+    draw("tspan", { class: "hue-V" }, "V"));
+    return [line([out, from], [between, from], [between, to], [into, to]), head(into, to, 1, 0),
+      brings];
   });
   // Around each part, from its input to the add & norm above it: the shortcut.
   const shortcuts = blocks.flatMap(({ kind }, n) => {

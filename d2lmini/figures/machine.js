@@ -29,10 +29,14 @@ function leaving({ X, Y, terms, gain, bias }, i, k, block) {
   return `${sum.replace(/^ \+ /, "").replace(/^ − /, "−")}${rest}: ${block.sums}`;
 }
 
-// "Q K^T / √4 and W_o" with Q, K and V in their hues, and small letters.
+// "Q K^T / √4 and W_o" with small letters, and with the hues of Q, K, V, their matrices and output.
 function formula(text) {
-  const parts = text.split(/([QKV](?![a-z])|[_^]\w+)/u).map((part) => {
-    if (/^[QKV]$/u.test(part)) return make("b", { className: `hue-${part}` }, part);
+  const parts = text.split(/(W_[qkvo]|[QKV](?![a-z])|Y(?= = \[)|[_^]\w+)/u).map((part) => {
+    if (/^[QKVY]$/u.test(part)) return make("b", { className: `hue-${part}` }, part);
+    if (part.startsWith("W_")) {
+      const hue = { q: "Q", k: "K", v: "V", o: "Y" }[part[2]];
+      return make("span", { className: `hue-${hue}` }, "W", make("sub", {}, part[2]));
+    }
     if (part.startsWith("_")) return make("sub", {}, part.slice(1));
     return part.startsWith("^") ? make("sup", {}, part.slice(1)) : part;
   });
@@ -84,6 +88,15 @@ function render({ model, el }) {
     matrix({ title, rowsAre: "positions", columnsAre: "features", onReach }));
   const all = (m) => m.element.classList.add("compact");
   [input, output].forEach(all);
+  // A weight lights the rows that ask and are asked; those of the other side are not shown.
+  const onLight = (i, j) => {
+    const isCross = blocks[state.get().block].part === "cross";
+    [...input.element.querySelectorAll("tbody tr")].forEach((row, r) => {
+      row.classList.toggle("asks", r === i);
+      row.classList.toggle("is-asked", r === j && !isCross);
+    });
+    output.element.light([output.element.querySelectorAll("tbody tr").length], i);
+  };
   let looks = [];
   let written = []; // what the decoder reads; below, with what it writes
   const frame = figure(model, el, {
@@ -134,13 +147,15 @@ function render({ model, el }) {
     const read = block.part === "cross" ? source : tokens;
     if (looks.length !== heads.length) {
       looks = heads.map((_, h) => matrix({ title: `weights A, head ${h}`, rowsAre: "queries",
-        columnsAre: "keys", onReach }));
+        columnsAre: "keys", onReach, onLight }));
       looks.forEach(all);
+      onLight(); // the weight that was pointed at may be gone
       maps.replaceChildren(...looks.map((m) => m.element));
     }
     looks.forEach((look, h) => look.update({ rows: tokens, columns: read, top: 1,
       value: (i, j) => heads[h].weights[i][j],
-      explain: (i, j) => `${show(heads[h].weights[i][j], 4)}, the share of “${read[j]}” in what “${
+      explain: (i, j) => `${show(heads[h].weights[i][j], 4)}, ${heads[h].weights[i][j]
+        ? `of the score ${show(heads[h].raw[i][j], 3)}` : "hidden by the mask"}: the share of “${read[j]}” in what “${
         tokens[i]}” gets from head ${h}` }));
 
     const shape = (matrix) => `(${matrix.length}, ${matrix[0].length})`;

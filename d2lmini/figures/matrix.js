@@ -80,6 +80,12 @@ export function strangersNote(words) {
   return `Not in the vocabulary, read as <unk>: ${first.join(", ")}${words.length > 5 ? ", …" : ""}.`;
 }
 
+// A text whose words for query, key, value and output have their hues.
+export const hued = (text) =>
+  text.split(/\b(quer(?:y|ies)|keys?|values?|output)\b/u).map((part, n) =>
+    (n % 2 ? make("span", { className: `hue-${{ q: "Q", k: "K", v: "V", o: "Y" }[part[0]]}` }, part)
+      : part));
+
 // A number as the figures write it; a minus sign, not a hyphen.
 export function show(number, digits = 2) {
   if (number === -Infinity) return "−∞";
@@ -95,19 +101,21 @@ export function steady(element, height) {
 
 // A table of numbers. Tab reaches it, arrow keys walk in it, the pointer points; whatever is
 // reached is explained in words by update's explain(i, j), through the function onReach. onChoose(i, j)
-// is called when a cell is clicked, or Enter pressed on it.
+// is called when a cell is clicked, or Enter pressed on it; onLight(i, j) when a cell is pointed at,
+// and without numbers when none is any more. point(i, j) points at a cell, point() at none.
 //
 // update({ rows, columns, value, explain, ... }): labels of both axes; value(i, j) a number;
 // top the number that gets the strongest colour; digits of the numbers, null for none; heading in
 // place of the title, a remark after it, axes in place of what rows and columns are; mark and
 // markColumn, a row and a column to point out.
-export function matrix({ title, rowsAre, columnsAre, onReach, onChoose }) {
+export function matrix({ title, rowsAre, columnsAre, onReach, onChoose, onLight }) {
   const name = make("span", { className: "name" }, title);
   const shape = make("span", { className: "shape" });
   const head = make("thead");
   const body = make("tbody");
   const table = make("table", { role: "grid", "aria-label": title }, head, body);
-  const axes = make("p", { className: "axes" }, `rows: ${rowsAre}; columns: ${columnsAre}`);
+  const axes = make("p", { className: "axes" },
+    ...hued(`rows: ${rowsAre}; columns: ${columnsAre}`));
   const scale = make("p", { className: "axes" });
   const caption = make("p", { className: "caption" }, name, " ", shape);
   const element = make("div", { className: "matrix" }, caption, table, axes, scale);
@@ -128,8 +136,11 @@ export function matrix({ title, rowsAre, columnsAre, onReach, onChoose }) {
     for (const sibling of element.parentElement?.children ?? []) {
       sibling.light?.([cells.length, cells[0]?.length], ...place);
     }
+    onLight?.(...place);
   };
 
+  const say = (i, j) =>
+    onReach?.(`${state.heading}[${state.rows[i]}, ${state.columns[j]}] = ${state.explain(i, j)}`, i, j);
   const reach = (i, j) => {
     cells[cursor[0]]?.[cursor[1]]?.setAttribute("tabindex", "-1");
     cursor = [i, j];
@@ -137,8 +148,9 @@ export function matrix({ title, rowsAre, columnsAre, onReach, onChoose }) {
     light(i, j);
     const whole = element.closest(".d2lmini-figure");
     if (whole) whole.explained = element; // whose number the explanation is about
-    onReach?.(`${state.heading}[${state.rows[i]}, ${state.columns[j]}] = ${state.explain(i, j)}`, i, j);
+    say(i, j);
   };
+  const point = (...place) => (place.length ? reach(...place) : light());
 
   // The table is built anew only if its shape changes: a keystroke changes numbers, not cells.
   const build = (rows, columns) => {
@@ -192,7 +204,7 @@ export function matrix({ title, rowsAre, columnsAre, onReach, onChoose }) {
   const update = ({ rows, columns, value, explain, top, digits = 2, heading = title, remark = "",
     mark = null, markColumn = null, axes: said = null }) => {
     name.textContent = heading + remark;
-    if (said) axes.textContent = said;
+    if (said) axes.replaceChildren(...hued(said));
     const same = rows.length === cells.length && columns.length === (cells[0]?.length ?? -1);
     state = { rows, columns, explain, heading };
     if (!same) build(rows, columns);
@@ -210,13 +222,14 @@ export function matrix({ title, rowsAre, columnsAre, onReach, onChoose }) {
       const number = numbers[i][j];
       const level = Number.isFinite(number) ? Math.min(1, Math.abs(number) / (top || 1)) : 0;
       cell.style.setProperty("--level", level.toFixed(3));
-      cell.className = number === -Infinity ? "masked" : number < 0 ? "negative" : "";
+      cell.classList.toggle("masked", number === -Infinity);
+      cell.classList.toggle("negative", number < 0 && number > -Infinity);
       cell.textContent = digits === null ? "" : show(number, digits);
     }));
     [...body.rows].forEach((row, i) => row.classList.toggle("marked", i === mark));
     [...head.rows[0].cells].forEach((th, j) => th.classList.toggle("marked", j - 1 === markColumn));
     // Else the sentence below would go on about a number that is no longer there.
-    if (element.closest(".d2lmini-figure")?.explained === element && cells.length) reach(...cursor);
+    if (element.closest(".d2lmini-figure")?.explained === element && cells.length) say(...cursor);
   };
-  return { element, update };
+  return { element, update, point };
 }
