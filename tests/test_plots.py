@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
+from matplotlib.colors import to_hex
 
 from d2lmini.figures import colours
 from d2lmini.plots import show_curves, show_flow, show_heatmaps, show_transformer
@@ -101,6 +102,22 @@ def test_flow():
     boxes = {"a": (0, 0, 1, 0.3, "from", "plain"), "b": (0, 1, 1, 0.3, "to", "norm")}
     (axis,) = drawn(show_flow, boxes, [([(0.5, 0.3), (0.5, 1)], "(2, 3)")], (2, 2))
     assert [text.get_text() for text in axis.texts] == ["from", "to", "(2, 3)"]
+    assert {text.get_color() for text in axis.texts} == {"black"}
+
+
+def test_what_flows_has_its_hue_where_it_can_be_read():
+    boxes = {
+        "a": (0, 0, 1, 0.3, "keys", "plain", "K"),
+        "b": (0, 1, 1, 0.3, "W", "norm", "K"),
+    }
+    arrows = [([(0.5, 0.3), (0.5, 1)], "(2, 3)", "K")]
+    (axis,) = drawn(show_flow, boxes, arrows, (2, 2))
+    texts = [text.get_color() for text in axis.texts]
+    assert texts == [colours.HUES["K"], "black", colours.HUES["K"]]
+    assert axis.lines[0].get_color() == colours.HUES["K"]
+    assert {to_hex(patch.get_edgecolor()) for patch in axis.patches} == {
+        colours.HUES["K"]
+    }
 
 
 def test_the_transformer_is_drawn_with_its_three_attentions():

@@ -146,6 +146,8 @@ def test_a_notebook_reads_right(opened, path):
         sum(cell.cell_type == "code" for cell in cells) - hidden
     )
     assert page.locator(".jp-Notebook mjx-merror").count() == 0
+    painted = page.locator(".jp-Notebook mjx-container [style*='color']")
+    expect(painted).to_have_count(source.count("\\textcolor"))
 
 
 def ready(page):
