@@ -24,6 +24,7 @@ ALLOWED = {
     "devices": set(),
     "losses": {"training_arguments"},
     "checkpoints": {"arguments"},
+    "fast": {"arguments", "attention"},
     "training": {"arguments", "checkpoints", "losses", "training_arguments"},
     "data": {"arguments"},
     "generation": {"masks", "training_arguments"},
