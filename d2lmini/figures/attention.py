@@ -2,13 +2,14 @@
 
 import math
 
-import matplotlib.figure
 import torch
 
 from d2lmini.figures.colours import HUES, POSITIVE
+from d2lmini.figures.stills import empty
 from d2lmini.figures.widget import Figure
 from d2lmini.masks import masked_softmax
 
+MANY = 512  # features
 TRIES = [
     (
         "Another direction",
@@ -27,8 +28,8 @@ TRIES = [
     ),
 ]
 LARGE_AND_PLAIN = (
-    "512 features, undivided",
-    {"d_k": 512, "scaled": False},
+    f"{MANY} features, undivided",
+    {"d_k": MANY, "scaled": False},
     "One key takes it all. Switch the division on again, and the weights spread.",
 )
 
@@ -55,22 +56,40 @@ def explore_attention(query=(1.0, 1.0), similarity="dot", scaled=True, d_k=2) ->
     }
     words = ["cat", "dog", "bird", "stone", "idea"]
     keys = [[1.8, 1.4], [2.2, 0.4], [0.3, 2.0], [-1.8, 0.6], [-0.9, -1.9]]
-    scores = torch.tensor([query]) @ torch.tensor(keys).T * math.sqrt(d_k / 2)
-    scores = scores / math.sqrt(d_k) if scaled else scores
-    weights = masked_softmax(scores)  # (1, keys)
-    picture = matplotlib.figure.Figure(figsize=(3.2, 3.2), layout="constrained")
-    axis = picture.subplots()
-    axis.set(xlim=(-3, 3), ylim=(-3, 3), aspect="equal")
-    for (x, y), word, weight in zip(keys, words, weights[0].tolist(), strict=True):
-        axis.scatter(x, y, s=900 * weight + 5, alpha=0.5, color=POSITIVE)
-        axis.annotate(f"{word} {weight:.2f}", (x, y), fontsize=8)
-    axis.annotate(
-        "", query, (0, 0), arrowprops={"arrowstyle": "-|>", "color": HUES["Q"]}
-    )
-    alt = (
-        f"Five keys in the plane and a query at {query}; the area of each key is its weight, "
-        "larger the more it points in the direction of the query."
-    )
+    dots = (torch.tensor([query]) @ torch.tensor(keys).T)[0]
+    picture, [axes] = empty(columns=1 if is_plain else 2)
+    if is_plain:
+        weights = masked_softmax(dots).tolist()
+        plane(axes[0], query, keys, words, weights)
+        alt = (
+            f"Five keys in the plane and a query at {query}; the area of each key is its "
+            "weight, larger the more it points in the direction of the query."
+        )
+    else:
+        scores = dots * math.sqrt(MANY / 2)
+        kinds = {"undivided": scores, f"divided by √{MANY}": scores / math.sqrt(MANY)}
+        for axis, (title, scores) in zip(axes, kinds.items(), strict=True):
+            axis.barh(words, masked_softmax(scores).tolist(), color=POSITIVE)
+            axis.set_title(title, fontsize=11)
+            axis.set(xlim=(0, 1.02), xticks=[0, 1])
+            axis.tick_params(left=False, labelleft=axis is axes[0], labelsize=11)
+            axis.invert_yaxis()
+            axis.spines[["top", "right"]].set_visible(False)
+        alt = (
+            f"The weights of five keys from a dot product of {MANY} features. Undivided, "
+            f"{words[0]} gets them all; divided by the square root, they spread."
+        )
     data = {"words": words, "keys": keys, "plain": is_plain}
     tries = TRIES if is_plain else [*TRIES[1:], LARGE_AND_PLAIN]
     return Figure("attention.js", state, picture, alt, data, tries=tries)
+
+
+def plane(axis, query, keys, words, weights):
+    """A query as an arrow, and keys, each a disc as large as its weight."""
+    axis.axis("off")
+    axis.set(xlim=(-3, 3), ylim=(-2.3, 2.7))
+    for (x, y), word, weight in zip(keys, words, weights, strict=True):
+        axis.scatter(x, y, s=5500 * weight + 30, color=POSITIVE, alpha=0.5, linewidth=0)
+        axis.text(x, y, f"{word}\n{weight:.2f}", fontsize=12, ha="center", va="center")
+    arrow = {"arrowstyle": "-|>", "linewidth": 4, "mutation_scale": 25}
+    axis.annotate("", query, (0, 0), arrowprops=arrow | {"color": HUES["Q"]})

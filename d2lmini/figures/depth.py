@@ -1,10 +1,9 @@
 """What reaches the end of a deep stack, and what comes back, by how its layers are wired."""
 
-import matplotlib.figure
 import torch
 from torch.nn import functional as F
 
-from d2lmini.figures.colours import CYCLE
+from d2lmini.figures.stills import curves
 from d2lmini.figures.widget import Figure, as_lists
 
 WIDTH, MOST_LAYERS, NUM_POINTS = 16, 100, 24
@@ -40,12 +39,7 @@ def explore_depth(depth=32, scale=1.0) -> Figure:
     state = {"depth": depth, "scale": scale, "layer": depth // 2}
     net = start()
     spreads = {kind: stack(kind, net, depth, scale)["spread"] for kind in WIRINGS}
-    picture = matplotlib.figure.Figure(figsize=(4.5, 2.6), layout="constrained")
-    axis = picture.subplots()
-    for (kind, spread), colour in zip(spreads.items(), CYCLE, strict=False):
-        axis.plot(range(depth + 1), spread, label=kind, color=colour)
-    axis.set(xlabel="layer", ylabel="how far apart the points are", yscale="log")
-    axis.legend(frameon=False)
+    picture = curves(range(depth + 1), spreads, "layer", "distances", yscale="log")
     ends = [f"{kind} {spread[-1]:.1g}" for kind, spread in spreads.items()]
     alt = (
         f"How far apart the points are, layer by layer, in stacks of {depth} layers: at the "

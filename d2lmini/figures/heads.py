@@ -45,19 +45,16 @@ def explore_heads(num_heads=2, order="project", feature=0, amount=2.0) -> Figure
     W_q, W_k, W_v = torch.randn(3, 8, 8, generator=generator) * 0.5
     words = ["we", "like", "cats"]
     data = {"words": words, "X": X, "W_q": W_q, "W_k": W_k, "W_v": W_v}
-    size = 8 // num_heads
-    rows = torch.stack([W_q, W_k, W_v]).view(3, num_heads, size, 8)
-    if order == "split":
-        rows = rows[:, :1, :, :size].repeat(1, num_heads, 1, num_heads)
-    if order != "project":
-        own = torch.eye(num_heads).repeat_interleave(size, dim=1)
-        rows = rows * own[:, None]
+    rows = torch.stack([W_q, W_k, W_v]).view(3, num_heads, -1, 8)
     reads = rows.square().sum((0, 2)).sqrt()  # (heads, features)
+    own = torch.eye(num_heads).repeat_interleave(8 // num_heads, dim=1)
     picture = panels(
-        [reads], ["what a head reads"], [f"head {h}" for h in range(num_heads)]
+        [reads, reads * own],
+        ["project, then split", "split, then project"],
+        [f"head {h}" for h in range(num_heads)],
     )
     alt = (
-        "A matrix of heads by features of the input. If one projects first, each head reads all "
-        "features; if one splits first, each reads its own slice only."
+        "Two matrices of heads by features of the input. If one projects first, each head reads "
+        "all features; if one splits first, each reads its own slice only."
     )
     return Figure("heads.js", state, picture, alt, as_lists(data), tries=TRIES)

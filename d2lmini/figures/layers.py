@@ -65,28 +65,41 @@ def explore_layers(layer="layer", position=2, amounts=(2.0, 0.0, 0.0, 0.0)) -> F
         "W_2": torch.randn(4, 8, generator=generator) * 0.5,
         "b_2": torch.randn(4, generator=generator),
     }
-    compute = {
+    layers = {
         "ffn": lambda X: (
             torch.relu(X @ data["W_1"].T + data["b_1"]) @ data["W_2"].T + data["b_2"]
         ),
         "layer": lambda X: layer_norm(X + Y, [4]),
         "batch": lambda X: batch_norm(X + Y, None, None, training=True),
         "wrong": lambda X: layer_norm((X + Y).view(2, 3, 4), [3, 4]).view(6, 4),
-    }[layer]
+    }
     changed = X.clone()
     changed[position] += torch.tensor(amounts)
-    output = compute(changed)
-    change = (output - compute(X)).abs()
-    picture = panels(
-        [changed, output, change], ["input X", "output", "change"], positions
-    )
-    noticed = ", ".join(
-        name for name, row in zip(positions, change, strict=True) if row.max() > 1e-5
-    )
-    alt = (
-        "Six positions of two sentences with four features each: the input, in which "
-        f"{positions[position]} has changed, the output, and the change of the output. "
-        f"Rows that have changed: {noticed}."
-    )
+    changes = {
+        name: (compute(changed) - compute(X)).abs() for name, compute in layers.items()
+    }
+    noticed = {
+        name: ", ".join(positions[i] for i in (change.amax(1) > 1e-5).nonzero())
+        for name, change in changes.items()
+    }
+    if layer == "ffn":
+        output, change = layers["ffn"](changed), changes["ffn"]
+        picture = panels(
+            [changed, output, change], ["input X", "output", "change"], positions
+        )
+        alt = (
+            "Six positions of two sentences with four features each: the input, in which "
+            f"{positions[position]} has changed, the output, and the change of the output. "
+            f"Rows that have changed: {noticed['ffn']}."
+        )
+    else:
+        norms = {"layer": "layer", "batch": "batch", "wrong": "both at once"}
+        picture = panels([changes[n] for n in norms], norms.values(), positions)
+        alt = (
+            "Six positions of two sentences with four features each, and how much each number "
+            f"changes, under three norms, when {positions[position]} does. Rows that change: "
+            + "; ".join(f"{norms[n]}: {noticed[n]}" for n in norms)
+            + "."
+        )
     tries = OF_THE_FFN if layer == "ffn" else OF_THE_NORMS
     return Figure("layers.js", state, picture, alt, as_lists(data), tries=tries)

@@ -2,12 +2,10 @@
 
 from itertools import product
 
-import matplotlib.figure
 import torch
 import traitlets
 
-from d2lmini.figures.colours import CYCLE
-from d2lmini.figures.stills import panels
+from d2lmini.figures.stills import curves, panels
 from d2lmini.figures.widget import Figure, as_lists
 
 
@@ -79,10 +77,4 @@ def picture(run, same):
     if "matrix" in run:
         title = [same["title"]]
         return panels([torch.tensor(run["matrix"])], title, same["rows"])
-    figure = matplotlib.figure.Figure(figsize=(4.5, 2.6), layout="constrained")
-    axis = figure.subplots()
-    for (label, numbers), colour in zip(run["curves"].items(), CYCLE, strict=False):
-        axis.plot(same["x"], numbers, label=label, color=colour)
-    axis.set(xlabel=same["x_is"], ylabel=same["y_is"])
-    axis.legend(frameon=False)
-    return figure
+    return curves(same["x"], run["curves"], same["x_is"], same["y_is"])

@@ -1,8 +1,9 @@
 """The encoder-decoder, block by block."""
 
-import matplotlib.figure
+from matplotlib.patches import Rectangle
 
 from d2lmini.chapters import CHAPTERS
+from d2lmini.figures.stills import empty
 from d2lmini.figures.weights import floats, on_cpu, pack
 from d2lmini.figures.widget import Figure
 
@@ -41,6 +42,9 @@ PARTS = {
                "Y = X W + b;  probabilities = softmax(Y), row by row"),
 }  # fmt: skip
 
+ATTENTION, NETWORK = "#F9D5A7", "#BFDCEB"
+SHADES = {"embedding": "#F3C6CF", "attention": ATTENTION, "self": ATTENTION, "cross": ATTENTION,
+          "addnorm": "#E4E4C9", "ffn": NETWORK, "output": "#CFE8CF"}  # fmt: skip
 
 TRIES = [
     (
@@ -127,22 +131,28 @@ def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, sentence) -> 
 
 
 def block_diagram(blocks):
-    """The blocks of encoder and decoder from the bottom upwards, as a matplotlib figure."""
-    figure = matplotlib.figure.Figure(figsize=(5.4, 5.2), layout="constrained")
-    axis = figure.subplots()
-    middle, rows = {"encoder": 0.0, "decoder": 1.4}, {"encoder": 0, "decoder": 0}
-    arrow = {"arrowstyle": "-|>", "color": "#444444"}
+    """The blocks of encoder and decoder from the bottom upwards, as a matplotlib figure.
+
+    An add & norm is a thin line above the block that it belongs to.
+    """
+    figure, [[axis]] = empty()
+    tops, left = {}, {"encoder": 0, "decoder": 1.2}
     for block in blocks:
-        x, y = middle[block["side"]], rows[block["side"]]
-        box = {"boxstyle": "round", "facecolor": "#EEEEEE", "edgecolor": "#444444"}
-        axis.text(x, y, block["name"], ha="center", va="center", fontsize=8, bbox=box)
-        if y:
-            axis.annotate("", (x, y - 0.12), (x, y - 0.88), arrowprops=arrow)
-        if block["part"] == "cross":
+        side, kind = block["side"], block["part"]
+        thin = kind == "addnorm"
+        bottom = tops.get(side, 0) + (0 if thin else 0.15)
+        tops[side] = bottom + (0.22 if thin else 1)
+        corner, height = (left[side], bottom), tops[side] - bottom
+        colours = {"facecolor": SHADES[kind], "edgecolor": "#444444"}
+        axis.add_patch(Rectangle(corner, 1, height, **colours))
+        if not thin:
+            middle = left[side] + 0.5, bottom + 0.45
+            axis.text(*middle, block["name"], fontsize=9.5, ha="center", va="center")
+        if kind == "cross":
+            arrow = {"arrowstyle": "-|>", "color": "#444444", "linewidth": 1.5}
             axis.annotate(
-                "", (x - 0.22, y), (0.18, rows["encoder"] - 1), arrowprops=arrow
+                "", (1.2, bottom + 0.5), (1, tops["encoder"] - 0.11), arrowprops=arrow
             )
-        rows[block["side"]] += 1
-    axis.set(xlim=(-0.7, 2.1), ylim=(-0.7, max(rows.values()) - 0.3))
+    axis.set(xlim=(-0.02, 2.22), ylim=(0, max(tops.values()) + 0.1))
     axis.axis("off")
     return figure

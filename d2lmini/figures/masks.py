@@ -55,13 +55,13 @@ def explore_masks(
     mask = causal_mask(steps) & padding_mask(torch.tensor(valid_lens[:1]), steps)[0, 0]
     masked = scores.masked_fill(~mask, math.nan)
     picture = panels(
-        [scores, masked, masked_softmax(scores, mask)],
-        ["scores", "masked scores", "weights"],
+        [masked, masked_softmax(scores, mask)],
+        ["masked scores", "weights"],
         words,
         words,
     )
     alt = (
-        f"Three matrices for the sentence '{sentences[0]}': its scores, the same with what "
-        "the masks hide hatched, and the weights, which are zero there."
+        f"Two matrices for the sentence '{sentences[0]}': its scores, where what the masks "
+        "hide is hatched, and the weights, which are zero there."
     )
     return Figure("masks.js", state, picture, alt, tries=TRIES)

@@ -1,6 +1,9 @@
 """The table of sinusoidal positions."""
 
-from d2lmini.figures.stills import panels
+from matplotlib.patches import Circle
+
+from d2lmini.figures.colours import NEGATIVE, POSITIVE
+from d2lmini.figures.stills import empty
 from d2lmini.figures.widget import Figure
 from d2lmini.positions import sinusoidal_table
 
@@ -42,9 +45,26 @@ def explore_positions(width=16, base=10000, column=4, position=6, offset=3) -> F
         "offset": offset,
     }
     table = sinusoidal_table(32, width)
-    picture = panels([table, table @ table.T], ["positions", "dot products"])
+    picture = clocks(table[[position, position + offset]])
     alt = (
-        f"The table of 32 positions at width {width}, whose columns are waves, slower from left to "
-        "right, and the dot products of all pairs of positions, which fall off the diagonal."
+        f"{width // 2} clocks, each slower than the one before. A full hand shows position "
+        f"{position}, a dashed one position {position + offset}: the first clock's hand has "
+        "turned far, the last one's hardly at all."
     )
     return Figure("positions.js", state, picture, alt, tries=TRIES)
+
+
+def clocks(codes):
+    """Two positions of the table, (2, width), as the hands of clocks, from the fast to the slow."""
+    pairs = codes.unflatten(1, (-1, 2))  # (2, clocks, sine and cosine)
+    wide = min(4, pairs.shape[1])
+    figure, grid = empty(pairs.shape[1] // wide, wide)
+    for axis, hands in zip(grid.flat, pairs.unbind(1), strict=True):
+        axis.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal")
+        axis.axis("off")
+        axis.add_patch(Circle((0, 0), 1, facecolor="#EEEEEE", edgecolor="#888888"))
+        for (sine, cosine), dashes, colour in zip(
+            hands.tolist(), ("-", ":"), (POSITIVE, NEGATIVE), strict=True
+        ):
+            axis.plot([0, sine], [0, cosine], dashes, color=colour, linewidth=4)
+    return figure

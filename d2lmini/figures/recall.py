@@ -1,8 +1,6 @@
 """Two copiers, one with a single code and one that looks back, and the reader's digits."""
 
-import matplotlib.figure
-
-from d2lmini.figures.colours import CYCLE
+from d2lmini.figures.stills import curves
 from d2lmini.figures.weights import floats
 from d2lmini.figures.widget import Figure
 
@@ -46,12 +44,8 @@ def explore_recall(one_code, attention, right) -> Figure:
     means = {
         name: [s.mean().item() for s in lengths] for name, lengths in right.items()
     }
-    picture = matplotlib.figure.Figure(figsize=(4.5, 2.6), layout="constrained")
-    axis = picture.subplots()
-    for (name, curve), colour in zip(means.items(), CYCLE, strict=False):
-        axis.plot(range(2, 2 + len(curve)), curve, label=name, color=colour)
-    axis.set(xlabel="length", ylabel="share of digits that are right", ylim=(0, 1.02))
-    axis.legend(frameon=False)
+    x = range(2, 2 + len(means["attention"]))
+    picture = curves(x, means, "digits", "share that is right", ylim=(0, 1.05))
     ends = [
         f"{name} {curve[0]:.2f} and {curve[-1]:.2f}" for name, curve in means.items()
     ]

@@ -5,8 +5,10 @@ import html
 
 import matplotlib.figure
 
-from d2lmini.figures.colours import DIVERGING, SEQUENTIAL, hatch
+from d2lmini.figures.colours import CYCLE, DIVERGING, SEQUENTIAL, hatch
 from d2lmini.figures.vectors import as_svg
+
+SIZE = 4, 2.5  # inches, 16 to 10: what the cards of the front page show
 
 
 def still(picture, alt: str, name: str = "") -> str:
@@ -17,27 +19,45 @@ def still(picture, alt: str, name: str = "") -> str:
     return f'<div class="d2lmini-still"{place}>{image}</div>'
 
 
-def panels(matrices, titles, rows=None, columns=None):
-    """Matrices side by side, as a matplotlib figure that no notebook shows by itself."""
-    figure = matplotlib.figure.Figure(
-        figsize=(2.3 * len(matrices), 2.4), layout="constrained"
-    )
+def empty(rows=1, columns=1):
+    """A matplotlib figure that no notebook shows by itself, and its axes, (rows, columns).
+
+    It is drawn for a card of 280 pixels: few things, large, in letters of at least 9 points.
+    """
+    figure = matplotlib.figure.Figure(figsize=SIZE, layout="constrained")
     figure.set_facecolor("white")
-    for axis, matrix, title in zip(
-        figure.subplots(1, len(matrices), squeeze=False)[0],
-        matrices,
-        titles,
-        strict=True,
-    ):
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def curves(x, lines, xlabel, ylabel, **scales):
+    """Lines, name -> numbers, with their names where they end, as a matplotlib figure."""
+    figure, [[axis]] = empty()
+    axis.set(xlabel=xlabel, ylabel=ylabel, **scales)
+    axis.spines[["top", "right"]].set_visible(False)
+    for (name, numbers), colour in zip(lines.items(), CYCLE, strict=False):
+        axis.plot(x, numbers, color=colour, linewidth=2.5, label=name)
+    if len(lines) > 1:
+        axis.legend(frameon=False, handlelength=1)
+    return figure
+
+
+def panels(matrices, titles, rows=None, columns=None):
+    """Matrices side by side, four in two rows, as a matplotlib figure."""
+    wide = 2 if len(matrices) == 4 else len(matrices)
+    figure, grid = empty(len(matrices) // wide, wide)
+    for n, (matrix, title) in enumerate(zip(matrices, titles, strict=True)):
+        axis = grid.flat[n]
         largest = matrix[matrix.isfinite()].abs().max().item()
         colours = {"cmap": SEQUENTIAL, "vmin": 0, "vmax": largest}
         if (matrix < 0).any():
             colours = {"cmap": DIVERGING, "vmin": -largest, "vmax": largest}
-        axis.imshow(matrix.numpy(), interpolation="none", **colours)
+        axis.imshow(matrix.numpy(), interpolation="none", aspect="auto", **colours)
         hatch(axis)
-        axis.set_title(title, fontsize=9)
-        if columns is not None:
-            axis.set_xticks(range(len(columns)), columns, rotation=90, fontsize=8)
-        if rows is not None:
-            axis.set_yticks(range(len(rows)), rows, fontsize=8)
+        axis.set_title(title, fontsize=10)
+        axis.set(xticks=[], yticks=[])
+        axis.tick_params(length=0)
+        if columns is not None and n >= len(matrices) - wide:
+            axis.set_xticks(range(len(columns)), columns, rotation=90, fontsize=9)
+        if rows is not None and n % wide == 0:
+            axis.set_yticks(range(len(rows)), rows, fontsize=9)
     return figure

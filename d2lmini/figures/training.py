@@ -1,9 +1,10 @@
 """A training run, epoch by epoch."""
 
-import matplotlib.figure
+from textwrap import fill
 
 from d2lmini.data import normalise
 from d2lmini.figures.colours import POSITIVE
+from d2lmini.figures.stills import empty
 from d2lmini.figures.widget import Figure
 
 
@@ -45,15 +46,15 @@ def explore_training(losses, checkpoints, pairs) -> Figure:
         ],
     }
     state = {"checkpoint": 0, "sentence": 0, "head": (layers - 1) * heads}
-    picture = matplotlib.figure.Figure(figsize=(4.5, 2.6), layout="constrained")
-    axis = picture.subplots()
-    axis.plot(range(1, len(losses) + 1), losses, color=POSITIVE)
-    axis.set(xlabel="epoch", ylabel="loss, nats per token", yscale="log")
-    alt = (
-        f"The loss of a training run over {len(losses)} epochs, which falls from "
-        f"{losses[0]:.1f} to {losses[-1]:.2f} nats per token."
-    )
     last = len(shown) - 1
+    kept = [shown[n] for n in sorted({0, last // 3, 2 * last // 3, last})]
+    tries_at = {one["epoch"]: one["outputs"][0]["text"] for one in kept}
+    picture = learned(sentences[0]["english"], tries_at)
+    alt = (
+        f"What a network makes of '{sentences[0]['english']}' while it learns: "
+        + "; ".join(f"after epoch {n} '{text}'" for n, text in tries_at.items())
+        + f". The loss falls from {losses[0]:.1f} to {losses[-1]:.2f} nats per token."
+    )
     tries = [
         ("Half way", {"checkpoint": last // 2}, "Which words are right already?"),
         (
@@ -68,3 +69,17 @@ def explore_training(losses, checkpoints, pairs) -> Figure:
         ),
     ]
     return Figure("training.js", state, picture, alt, data, tries=tries)
+
+
+def learned(sentence, texts):
+    """A sentence and its translations, epoch -> text, as a matplotlib figure."""
+    figure, [[axis]] = empty()
+    axis.axis("off")
+    axis.set(xlim=(0, 1), ylim=(len(texts) + 0.5, -0.5))
+    axis.text(0, 0, sentence, fontsize=13, weight="bold", va="center")
+    for row, (epoch, text) in enumerate(texts.items(), 1):
+        axis.text(
+            0.12, row, epoch, fontsize=12, color="#888888", ha="right", va="center"
+        )
+        axis.text(0.18, row, fill(text, 32), fontsize=12, color=POSITIVE, va="center")
+    return figure

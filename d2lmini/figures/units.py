@@ -1,9 +1,9 @@
 """The hidden units of a small network as lines, and a token that wakes them."""
 
-import matplotlib.figure
 import torch
 
 from d2lmini.figures.colours import CYCLE, SEQUENTIAL
+from d2lmini.figures.stills import empty
 from d2lmini.figures.widget import Figure
 
 TRIES = [
@@ -39,15 +39,16 @@ def explore_units(keys, biases, values, token=(0.35, 0.3)) -> Figure:
     side = torch.linspace(-0.5, 1.5, 101)
     plane = torch.stack(torch.meshgrid(side, side, indexing="xy"), dim=-1)
     sums = plane @ keys.T + biases  # (101, 101, 3)
-    picture = matplotlib.figure.Figure(figsize=(3.4, 3.2), layout="constrained")
-    axis = picture.subplots()
+    picture, [[axis]] = empty()
     answer = (torch.relu(sums) @ values).numpy()
     ends = -0.5, 1.5, -0.5, 1.5
-    axis.imshow(answer, SEQUENTIAL, origin="lower", extent=ends, vmin=0, vmax=2)
+    how = {"interpolation": "none", "aspect": "auto", "vmin": 0, "vmax": 2}
+    axis.imshow(answer, SEQUENTIAL, origin="lower", extent=ends, **how)
     for unit, colour in zip(sums.unbind(-1), CYCLE, strict=False):
-        axis.contour(side, side, unit.numpy(), levels=[0], colors=colour)
-    axis.plot(*token, "o", color="black")
-    axis.set(xlabel="a", ylabel="b", xticks=(0, 1), yticks=(0, 1))
+        levels = {"levels": [0], "colors": colour, "linewidths": 3}
+        axis.contour(side, side, unit.numpy(), **levels)
+    axis.plot(*token, "o", color="black", markersize=11)
+    axis.axis("off")
     awake = torch.tensor(token) @ keys.T + biases > 0
     names = ", ".join(f"unit {i}" for i in awake.nonzero().flatten().tolist())
     alt = (

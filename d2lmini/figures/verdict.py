@@ -1,9 +1,10 @@
 """A trained classifier of reviews that runs in the browser."""
 
-import torch
+from matplotlib.patches import Rectangle
 
 from d2lmini.data import normalise
-from d2lmini.figures.stills import panels
+from d2lmini.figures.colours import SEQUENTIAL
+from d2lmini.figures.stills import empty
 from d2lmini.figures.weights import floats, on_cpu, pack
 from d2lmini.figures.widget import Figure
 
@@ -33,7 +34,7 @@ def explore_verdict(
     }
     state = {"text": examples[0], "chosen": 0, "layer": num_layers - 1, "head": 0}
     verdict = f"{labels[first.label]} {max(first.probabilities):.3f}"
-    picture = panels([torch.tensor([first.weights])], [verdict], [""], first.tokens)
+    picture = weighed(first.tokens, first.weights, labels[first.label])
     alt = (
         f"The review '{examples[0]}', with the network's verdict: {verdict}. Below it, the "
         "weight of each word in the pooling."
@@ -57,3 +58,24 @@ def explore_verdict(
         ),
     ]
     return Figure("verdict.js", state, picture, alt, data, floats(numbers), tries)
+
+
+def weighed(words, weights, label):
+    """Words on the colours of their weights, and the verdict, as a matplotlib figure."""
+    figure, [[axis]] = empty()
+    axis.axis("off")
+    wide = 3
+    rows = (len(words) + wide - 1) // wide
+    axis.set(xlim=(-0.5, wide - 0.5), ylim=(rows - 0.3, -1.5))
+    axis.text(-0.45, -1, label, fontsize=17, weight="bold", va="center")
+    shades = [weight / max(weights) for weight in weights]
+    for n, (word, shade) in enumerate(zip(words, shades, strict=True)):
+        place = n % wide, n // wide
+        corner = place[0] - 0.46, place[1] - 0.4
+        box = Rectangle(
+            corner, 0.92, 0.8, facecolor=SEQUENTIAL(shade), edgecolor="#888888"
+        )
+        axis.add_patch(box)
+        colour = "white" if shade > 0.48 else "black"
+        axis.text(*place, word, fontsize=12, color=colour, ha="center", va="center")
+    return figure

@@ -1,10 +1,9 @@
 """A trained forecaster of paths that runs in the browser."""
 
-import matplotlib.figure
-
 from d2lmini.data.paths import STEP_SECONDS
 from d2lmini.data.square import FOUNTAIN, HALF, KIOSK
 from d2lmini.figures.square import draw_square
+from d2lmini.figures.stills import empty
 from d2lmini.figures.weights import floats, on_cpu, pack
 from d2lmini.figures.widget import Figure
 
@@ -59,8 +58,12 @@ def explore_walk(state_dict, num_heads, num_layers, examples, seen, first) -> Fi
         "probability": 0.9,
     }
     (name, (past, future)), *_ = examples.items()
-    picture = matplotlib.figure.Figure(figsize=(3.6, 3.4), layout="constrained")
-    draw_square(picture.subplots(), past, {"forecast": first, "what happened": future})
+    picture, [[axis]] = empty()
+    draw_square(axis, past, {"forecast": first, "what happened": future})
+    axis.set(xlim=(-16, 16), ylim=(-10, 10), xlabel="", ylabel="")
+    axis.axis("off")
+    for line in axis.lines:
+        line.set_linewidth(3.5)
     alt = (
         f"A square with a fountain, seen from above. A pedestrian was observed ({name}); the "
         "forecast and the real path continue from there."

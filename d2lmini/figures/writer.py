@@ -1,9 +1,10 @@
 """A trained language model that writes in the browser."""
 
-import matplotlib.figure
 import torch
 
 from d2lmini.data import normalise
+from d2lmini.figures.colours import POSITIVE
+from d2lmini.figures.stills import empty
 from d2lmini.figures.weights import eighths, on_cpu, pack
 from d2lmini.figures.widget import Figure
 
@@ -57,11 +58,14 @@ def explore_writer(net, tokens, prompts) -> Figure:
     with torch.no_grad():
         logits, _ = net(torch.tensor([ids], device=net.embedding.weight.device))
     best = logits[0, -1].softmax(dim=-1).cpu().topk(min(SHOWN, len(tokens)))
-    picture = matplotlib.figure.Figure(figsize=(4.2, 2.4), layout="constrained")
-    axis = picture.subplots()
     words = [tokens[i] for i in best.indices.tolist()]
-    axis.barh(words[::-1], best.values.tolist()[::-1])
-    axis.set_xlabel("probability")
+    picture, [[axis]] = empty()
+    axis.barh(words[:5], best.values.tolist()[:5], color=POSITIVE)
+    axis.invert_yaxis()
+    axis.set_title(f"{prompts[0]} …", fontsize=11, weight="bold", loc="right")
+    axis.tick_params(left=False, labelsize=12)
+    axis.set(xticks=[])
+    axis.spines[["top", "right", "bottom"]].set_visible(False)
     alt = (
         f"The words that could follow “{prompts[0]}”, with their probabilities: {words[0]} "
         f"{best.values[0]:.2f}, {words[1]} {best.values[1]:.2f}, and so on."
