@@ -48,8 +48,7 @@ def explore_positions(width=16, base=10000, column=4, position=6, offset=3) -> F
     picture = clocks(table[[position, position + offset]])
     alt = (
         f"{width // 2} clocks, each slower than the one before. A full hand shows position "
-        f"{position}, a dashed one position {position + offset}: the first clock's hand has "
-        "turned far, the last one's hardly at all."
+        f"{position}, a dotted one position {position + offset}."
     )
     return Figure("positions.js", state, picture, alt, tries=TRIES)
 

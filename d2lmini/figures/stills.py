@@ -30,7 +30,7 @@ def empty(rows=1, columns=1):
 
 
 def curves(x, lines, xlabel, ylabel, **scales):
-    """Lines, name -> numbers, with their names where they end, as a matplotlib figure."""
+    """Lines, name -> numbers, and what they are called, as a matplotlib figure."""
     figure, [[axis]] = empty()
     axis.set(xlabel=xlabel, ylabel=ylabel, **scales)
     axis.spines[["top", "right"]].set_visible(False)

@@ -48,11 +48,11 @@ def explore_training(losses, checkpoints, pairs) -> Figure:
     state = {"checkpoint": 0, "sentence": 0, "head": (layers - 1) * heads}
     last = len(shown) - 1
     kept = [shown[n] for n in sorted({0, last // 3, 2 * last // 3, last})]
-    tries_at = {one["epoch"]: one["outputs"][0]["text"] for one in kept}
-    picture = learned(sentences[0]["english"], tries_at)
+    texts = {one["epoch"]: one["outputs"][0]["text"] for one in kept}
+    picture = learned(sentences[0]["english"], texts)
     alt = (
         f"What a network makes of '{sentences[0]['english']}' while it learns: "
-        + "; ".join(f"after epoch {n} '{text}'" for n, text in tries_at.items())
+        + "; ".join(f"after epoch {n} '{text}'" for n, text in texts.items())
         + f". The loss falls from {losses[0]:.1f} to {losses[-1]:.2f} nats per token."
     )
     tries = [
