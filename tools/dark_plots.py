@@ -129,7 +129,7 @@ def dark(svg):
 
 
 PLOT = re.compile(r'<img (alt="[^"]*") src="([./]*_images/)([\w-]+)\.svg"[^>]*>')
-SIZE = re.compile(r'width="\d+" height="\d+"')
+SIZE = re.compile(r'width="(\d+)" height="\d+"')
 
 
 def pair(app, pagename, templatename, context, doctree):
@@ -145,7 +145,8 @@ def pair(app, pagename, templatename, context, doctree):
         svg = source.read_text("utf-8")
         images.mkdir(exist_ok=True)
         (images / f"{name}-dark.svg").write_text(dark(svg), "utf-8")
-        size = SIZE.search(svg)[0]  # the page keeps the place free
+        size, width = SIZE.search(svg).group(0, 1)  # the page keeps the place free
+        size += f' style="--width: {width}px"'  # on a phone, book.css asks
         return "".join(  # lazy: the one that is not shown is not loaded
             f'<img {alt} class="{theme}" {size} src="{folder}{file}.svg" loading="lazy">'
             for theme, file in (("plot-light", name), ("plot-dark", f"{name}-dark"))

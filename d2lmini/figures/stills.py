@@ -42,11 +42,9 @@ def curves(x, lines, xlabel, ylabel, **scales):
 
 
 def panels(matrices, titles, rows=None, columns=None):
-    """Matrices side by side, four in two rows, as a matplotlib figure."""
-    wide = 2 if len(matrices) == 4 else len(matrices)
-    figure, grid = empty(len(matrices) // wide, wide)
-    for n, (matrix, title) in enumerate(zip(matrices, titles, strict=True)):
-        axis = grid.flat[n]
+    """Matrices side by side, as a matplotlib figure."""
+    figure, [axes] = empty(columns=len(matrices))
+    for axis, matrix, title in zip(axes, matrices, titles, strict=True):
         largest = matrix[matrix.isfinite()].abs().max().item()
         colours = {"cmap": SEQUENTIAL, "vmin": 0, "vmax": largest}
         if (matrix < 0).any():
@@ -56,8 +54,8 @@ def panels(matrices, titles, rows=None, columns=None):
         axis.set_title(title, fontsize=10)
         axis.set(xticks=[], yticks=[])
         axis.tick_params(length=0)
-        if columns is not None and n >= len(matrices) - wide:
+        if columns is not None:
             axis.set_xticks(range(len(columns)), columns, rotation=90, fontsize=9)
-        if rows is not None and n % wide == 0:
-            axis.set_yticks(range(len(rows)), rows, fontsize=9)
+    if rows is not None:
+        axes[0].set_yticks(range(len(rows)), rows, fontsize=9)
     return figure

@@ -81,5 +81,5 @@ def learned(sentence, texts):
         axis.text(
             0.12, row, epoch, fontsize=12, color="#888888", ha="right", va="center"
         )
-        axis.text(0.18, row, fill(text, 32), fontsize=12, color=POSITIVE, va="center")
+        axis.text(0.18, row, fill(text, 40), fontsize=11, color=POSITIVE, va="center")
     return figure

@@ -59,10 +59,11 @@ def explore_walk(state_dict, num_heads, num_layers, examples, seen, first) -> Fi
     }
     (name, (past, future)), *_ = examples.items()
     picture, [[axis]] = empty()
+    axis.plot(seen[..., 0].T, seen[..., 1].T, color="#BBBBBB", linewidth=0.8)
     draw_square(axis, past, {"forecast": first, "what happened": future})
     axis.set(xlim=(-16, 16), ylim=(-10, 10), xlabel="", ylabel="")
     axis.axis("off")
-    for line in axis.lines:
+    for line in axis.lines[len(seen) :]:
         line.set_linewidth(3.5)
     alt = (
         f"A square with a fountain, seen from above. A pedestrian was observed ({name}); the "
