@@ -1092,3 +1092,17 @@ def test_the_table_of_positions_can_be_clicked_and_its_hand_dragged(show):
     assert int(dial.get_attribute("aria-valuenow")) == found + 1
     assert f"Offset {found + 1}." in note.inner_text().replace("−", "-")
     assert page.problems == []
+
+
+def test_below_zero_the_plane_of_units_has_signs_and_no_colour_alone(show):
+    page = show([FIGURES["explore_units"]()])
+    signs = page.locator(".plane path")
+
+    def places():
+        return signs.get_attribute("d").count("M")
+
+    above = page.locator(".plane rect.positive").count()
+    assert 0 < places() < (25**2 - above) / 4
+    page.get_by_role("button", name="Two units").click()  # |a - b|, nowhere below zero
+    signs.wait_for(state="hidden")  # nothing is drawn
+    assert signs.get_attribute("d") == ""

@@ -34,10 +34,11 @@ def curves(x, lines, xlabel, ylabel, **scales):
     figure, [[axis]] = empty()
     axis.set(xlabel=xlabel, ylabel=ylabel, **scales)
     axis.spines[["top", "right"]].set_visible(False)
-    for (name, numbers), colour in zip(lines.items(), CYCLE, strict=False):
-        axis.plot(x, numbers, color=colour, linewidth=2.5, label=name)
+    styles = zip(CYCLE, ("-", "--", ":", "-."), strict=False)
+    for (name, numbers), (colour, dashes) in zip(lines.items(), styles, strict=False):
+        axis.plot(x, numbers, dashes, color=colour, linewidth=2.5, label=name)
     if len(lines) > 1:
-        axis.legend(frameon=False, handlelength=1)
+        axis.legend(frameon=False, handlelength=2)
     return figure
 
 

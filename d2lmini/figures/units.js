@@ -59,9 +59,10 @@ function render({ model, el }) {
     return draw("rect", { x: x - size / 2, y: y - size / 2, width: size, height: size,
       "shape-rendering": "crispEdges" });
   });
+  const minus = draw("path", { stroke: "currentColor", "stroke-width": 0.008 }); // without colour
   const over = draw("g");
   const plane = draw("svg", { viewBox: `${LOW - MIDDLE} ${LOW - MIDDLE} ${HIGH - LOW} ${HIGH - LOW}`,
-    class: "plane units", tabindex: 0, role: "application" }, draw("g", {}, ...cells), over);
+    class: "plane units", tabindex: 0, role: "application" }, draw("g", {}, ...cells), minus, over);
   const frame = figure(model, el, {
     state,
     title: "Units that wake and sleep",
@@ -73,8 +74,8 @@ function render({ model, el }) {
           make("span", { className: `key curve-${i}` }), name, "; "]), "dashed: asleep")),
       make("div", { className: "stack" }, table.element, own.element, answers.element),
     ],
-    help: "Blue: the output, up to 1. A line is where a unit wakes; its tick is on the awake side. "
-      + "Strong colour: all tokens that share this one's matrix.",
+    help: "Blue: the output, up to 1; orange, with minus signs: below 0. A line is where a unit "
+      + "wakes, its tick on the awake side. Strong colour: tokens that share this one's matrix.",
   });
   const moveTo = (a, b) => state.set({ token: [a, b].map((v) =>
     Math.round(Math.max(LOW, Math.min(HIGH, v)) * 20) / 20) });
@@ -101,13 +102,18 @@ function render({ model, el }) {
 
   function update({ token, units, unit, relu: bends }) {
     const here = look(token, units, bends);
+    const below = []; // a sign in every third cell of every third row
     middles.forEach((point, n) => {
       const there = look(point, units, bends);
+      const [left, top] = at(point).map((v) => v.toFixed(3));
+      const has = [n % CELLS, Math.floor(n / CELLS)].every((i) => i % 3 === 1);
+      if (has && there.output < -0.05) below.push(`M${left - 0.02} ${top}h0.04`);
       const same = there.awake.every((v, i) => v === here.awake[i]);
       cells[n].setAttribute("class", there.output < 0 ? "negative" : "positive");
       cells[n].setAttribute("fill-opacity",
         (Math.min(1, Math.abs(there.output)) * (same ? 0.75 : 0.35)).toFixed(3));
     });
+    minus.setAttribute("d", below.join(""));
     const [x, y] = at(token);
     over.replaceChildren(
       ...units.flatMap((one, i) => lineOf(one, i, here.awake[i])),
