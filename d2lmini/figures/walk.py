@@ -67,7 +67,7 @@ def explore_walk(state_dict, num_heads, num_layers, examples, seen, first) -> Fi
         line.set_linewidth(3.5)
     alt = (
         f"A square with a fountain, seen from above. A pedestrian was observed ({name}); the "
-        "forecast and the real path continue from there."
+        "forecast and the real path continue from there, among the thin lines of other paths."
     )
     return Figure("walk.js", state, picture, alt, data, floats(numbers), TRIES)
 
