@@ -1,3 +1,10 @@
+// The theme of this machine at once: the theme's own script comes when all is read, and a dark page
+// would be light until then.
+if (document.documentElement.dataset.theme === "auto") {
+  document.documentElement.dataset.theme =
+    matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
 // Small repairs of the theme. Everything here works from the disk and without a network.
 
 document.addEventListener("DOMContentLoaded", () => {
