@@ -28,11 +28,9 @@ export function arcs(names, { onPoint, onChoose }) {
   function redraw() {
     const one = pointed ?? (now.chosen >= 0 ? { side: "written", i: now.chosen } : null);
     const isOn = (t, j) => !one || (one.side === "written" ? t : j) === one.i;
-    const { left, top } = element.getBoundingClientRect();
     Object.assign(svg.style, { width: 0, height: 0 }); // else it would count in what follows
+    const { left, top } = element.getBoundingClientRect();
     const [width, height] = [element.scrollWidth, element.scrollHeight];
-    Object.assign(svg.style, { width: `${width}px`, height: `${height}px` });
-    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const [dx, dy] = [element.scrollLeft - left, element.scrollTop - top];
     const sideBySide = getComputedStyle(element).flexDirection === "row";
     const boxes = ({ children }) => [...children].map((word) => word.getBoundingClientRect());
@@ -43,6 +41,9 @@ export function arcs(names, { onPoint, onChoose }) {
     const ends = boxes(written.element).map((box) => (sideBySide
       ? [box.left + dx, (box.top + box.bottom) / 2 + dy]
       : [(box.left + box.right) / 2 + dx, box.top + dy]));
+    // All is measured; from here on it changes.
+    Object.assign(svg.style, { width: `${width}px`, height: `${height}px` });
+    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const curves = now.weights.slice(0, now.visible).flatMap((row, t) => row.flatMap((weight, j) => {
       if (weight < LEAST) return [];
       const [[x, y], [u, v]] = [starts[j], ends[t]];

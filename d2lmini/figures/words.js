@@ -38,7 +38,7 @@ export function wordLine(name, { onPoint = () => {}, onChoose = () => {} } = {})
     while (buttons.length < words.length) element.append(word(buttons.length));
     reached = Math.min(reached, Math.max(0, words.length - 1));
     [...buttons].forEach((button, i) => {
-      button.textContent = words[i];
+      if (button.textContent !== words[i]) button.textContent = words[i]; // saves a layout
       button.className = `token ${classOf(words[i], i)}`.trim();
       button.tabIndex = i === reached ? 0 : -1;
       button.style.visibility = i < visible ? "" : "hidden";
