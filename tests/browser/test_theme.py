@@ -168,7 +168,7 @@ def test_there_is_a_still_picture_for_each_figure(built):
         path.name: path.read_text(encoding="utf-8").count('class="d2lmini-still"')
         for path in built.glob("book/*.html")
     }
-    assert sum(number.values()) == 22
+    assert sum(number.values()) == 21
     assert number["04-attention.html"] == 3  # in the plane, trained heads, and heads
 
 
