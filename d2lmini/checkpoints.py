@@ -69,9 +69,10 @@ def read_whole(path: Path) -> dict:
         raise ValueError(f"path ({path}) is damaged: {error}") from error
     if not isinstance(state, dict) or state.get("format") != FORMAT:
         raise ValueError(f"path ({path}) must be a checkpoint of d2lmini")
-    if state["version"] != VERSION:
+    if state.get("version") != VERSION:
+        found = state.get("version")
         raise ValueError(
-            f"path ({path}) has version {state['version']}; this d2lmini reads {VERSION}"
+            f"path ({path}) has version {found}; this d2lmini reads {VERSION}"
         )
     return state
 
@@ -87,7 +88,7 @@ class Checkpoint:
         every: save after so many training steps; after each epoch in any case.
     Raises:
         TypeError, ValueError: path is no path; every is less than 1.
-    Source: chapter 13.
+    Source: chapter 8.
     """
 
     def __init__(self, path: str | Path, every: int | None = None):
@@ -110,9 +111,7 @@ class Checkpoint:
         self.settings = settings
         self.parts = {"net": net, "optimizer": optimizer, "schedule": schedule}
         self.history, self.steps, self.best, self.lowest = [], [], None, math.inf
-        self.resumed = (
-            None  # the random states at the start of its epoch, and those now
-        )
+        self.resumed = None  # random states: at the start of the epoch, and now
         if not self.path.exists():
             return
         saved = read_whole(self.path)
@@ -157,9 +156,7 @@ class Checkpoint:
         for batch in rest:
             yield batch
             is_due = self.every and len(self.steps) % self.every == 0
-            if (
-                is_due and self.steps[-1][-1]
-            ):  # finite: else there is nothing to go on from
+            if is_due and self.steps[-1][-1]:  # finite: else nothing could go on
                 self.save(at_start)
 
     def end_epoch(self, history, best, lowest):

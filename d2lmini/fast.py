@@ -27,7 +27,7 @@ def fast_attention(
     Args, Shapes, Raises: as attention.scaled_dot_product_attention.
     Returns:
         The output (batch, heads, queries, head_size).
-    Source: Dao et al. 2022; chapter 13.
+    Source: Dao et al. 2022.
     """
     check_attention(queries, keys, values, dropout)
     shape = *queries.shape[:-1], keys.shape[-2]  # of scores that nobody computes
@@ -50,10 +50,7 @@ class FastMultiHeadAttention(MultiHeadAttention):
 
 
 def use_fast_attention(net: nn.Module) -> None:
-    """Let every MultiHeadAttention of net compute with fast_attention, with the weights it has.
-
-    Source: chapter 13.
-    """
+    """Let every MultiHeadAttention of net compute with fast_attention, with the weights it has."""
     check_modules(net=net)
     for parent in [*net.modules()]:
         for name, child in parent.named_children():

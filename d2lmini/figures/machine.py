@@ -3,6 +3,7 @@
 from matplotlib.patches import Rectangle
 
 from d2lmini.chapters import CHAPTERS
+from d2lmini.figures.plots import COLOURS
 from d2lmini.figures.stills import empty
 from d2lmini.figures.weights import floats, on_cpu, pack
 from d2lmini.figures.widget import Figure
@@ -42,9 +43,10 @@ PARTS = {
                "Y = X W + b;  probabilities = softmax(Y), row by row"),
 }  # fmt: skip
 
-ATTENTION, NETWORK = "#F9D5A7", "#BFDCEB"
-SHADES = {"embedding": "#F3C6CF", "attention": ATTENTION, "self": ATTENTION, "cross": ATTENTION,
-          "addnorm": "#E4E4C9", "ffn": NETWORK, "output": "#CFE8CF"}  # fmt: skip
+# The kind of box that a part of a block is in the pictures of plots.py
+KINDS = {"embedding": "embedding", "attention": "attention", "self": "attention",
+         "cross": "attention", "addnorm": "norm", "ffn": "network",
+         "output": "output"}  # fmt: skip
 
 TRIES = [
     (
@@ -143,7 +145,7 @@ def block_diagram(blocks):
         bottom = tops.get(side, 0) + (0 if thin else 0.15)
         tops[side] = bottom + (0.22 if thin else 1)
         corner, height = (left[side], bottom), tops[side] - bottom
-        colours = {"facecolor": SHADES[kind], "edgecolor": "#444444"}
+        colours = {"facecolor": COLOURS[KINDS[kind]], "edgecolor": "#444444"}
         axis.add_patch(Rectangle(corner, 1, height, **colours))
         if not thin:
             middle = left[side] + 0.5, bottom + 0.45

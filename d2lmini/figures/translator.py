@@ -97,25 +97,29 @@ def explore_translator(
             {"beam": 4},
             "A beam of 4 ends with four translations. How far is the second behind the first?",
         ),
-        (
-            "Padding",
-            {"padding": 3, "view": "masked"},
-            "Three padded positions: their scores are −∞, and the translation is the same.",
-        ),
     ]
-    if large:  # in place of the last
-        layer = nets[1][1]["num_layers"] - 1
-        tries[-1] = (
-            "The large network",
-            {
-                "net": "large",
-                "text": large_examples[0],
-                "layer": layer,
-                "step": large_step,
-            },
-            "This one reads any word, in pieces; a piece that begins no word has a dotted line "
-            "on its left. What else could have come here, and where did the heads look?",
-        )
+    if large:
+        tries += [
+            (
+                "The large network",
+                {
+                    "net": "large",
+                    "text": large_examples[0],
+                    "layer": nets[1][1]["num_layers"] - 1,
+                    "step": large_step,
+                },
+                "This one reads any word, in pieces; a piece that begins no word has a dotted "
+                "line on its left. What else could have come here, and where did the heads look?",
+            )
+        ]
+    else:
+        tries += [
+            (
+                "Padding",
+                {"padding": 3, "view": "masked"},
+                "Three padded positions: their scores are −∞, and the translation is the same.",
+            )
+        ]
     return Figure(
         "translator.js",
         state,
