@@ -39,8 +39,7 @@ def encode_source(src_sentence, src_vocab, num_steps, device):
     sentence = normalise(src_sentence)
     src, valid_lens = encode([sentence], src_vocab, num_steps)
     words = sentence.split()
-    ids = src_vocab.of_text(words)
-    unknown = [word for word, i in zip(words, ids, strict=True) if i == src_vocab.unk]
+    unknown = [word for word in words if word not in src_vocab.word_to_idx]
     if unknown:
         warnings.warn(f"not in the vocabulary, read as <unk>: {unknown}", stacklevel=3)
     length = len(words) + 1  # with <eos>

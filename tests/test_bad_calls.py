@@ -314,7 +314,6 @@ BAD = [
     ("Vocab", "min_freq", "classic tokens", lambda: Vocab(["he is"], ["<pad>", "<eos>"])),
     ("Vocab[]", "tokens", "number", lambda: VOCAB[3]),
     ("Vocab[]", "tokens", "ids", lambda: VOCAB[[3, 4]]),
-    ("of_text", "words", "one string", lambda: VOCAB.of_text("he is")),
     ("to_tokens", "token", "too large", lambda: VOCAB.to_tokens([4, 99])),
     ("to_tokens", "token", "negative", lambda: VOCAB.to_tokens([-1])),
     ("to_tokens", "token", "words", lambda: VOCAB.to_tokens(["he"])),

@@ -1,5 +1,6 @@
 """Sentence pairs, from a file to batches."""
 
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -33,10 +34,21 @@ def read_pairs(
         ValueError, OSError: see registry.read_rows.
     Source: chapter 8.
     """
+    return [*iter_pairs(name, split, num_examples)]
+
+
+def iter_pairs(
+    name: str | Path, split: str = "train", num_examples: int | None = None
+) -> Iterator[tuple[str, str]]:
+    """The pairs of read_pairs one by one, for who need not have all of them at once.
+
+    Source: chapter 8.
+    """
     if num_examples is not None:
         check_count("num_examples", num_examples)
     rows = read_rows(name, split, PAIRS)
-    return [(source, target) for _, _, source, target in islice(rows, num_examples)]
+    for _, _, source, target in islice(rows, num_examples):
+        yield source, target
 
 
 def with_a_gap(sentence: str) -> set[str]:
@@ -83,10 +95,11 @@ def load_data_nmt(
         ValueError, OSError: see read_pairs.
     Source: chapter 8.
     """
-    pairs = read_pairs(name, num_examples=num_examples)
-    arrays, vocabs = [], []
-    for side in (0, 1):  # all of the source, then all of the target
-        sentences = [normalise(pair[side]) for pair in pairs]
+    sources, targets, arrays, vocabs = [], [], [], []
+    for source, target in iter_pairs(name, num_examples=num_examples):
+        sources.append(normalise(source))
+        targets.append(normalise(target))
+    for sentences in (sources, targets):
         vocab = Vocab(sentences, min_freq)
         arrays += encode(sentences, vocab, num_steps)
         vocabs.append(vocab)
