@@ -22,7 +22,7 @@ def translate_all(
     num_steps: int,
     device,
     beam_size: int | None = None,
-    batch_size: int = 64,
+    batch_size: int = 128,
 ) -> list[str]:
     """Translate many sentences, batch_size of similar length at a time.
 
@@ -49,7 +49,7 @@ def translate_ids(
     num_steps: int,
     device,
     beam_size=None,
-    batch_size=64,
+    batch_size=128,
 ) -> list[str]:
     """translate_all for sentences that are ids already, words or pieces of words.
 
@@ -128,10 +128,12 @@ def generate(
     """
     check_search(net, src, bos, eos, num_steps, batch="batch")
     memory = net.encoder(src, src_valid_lens)  # (batch, source steps, num_hiddens)
-    memory_mask = padding_mask(src_valid_lens, src.shape[1])
+    first = memory, padding_mask(src_valid_lens, src.shape[1]), None
 
-    def decode(tokens, caches):
-        return net.decoder(tokens, memory, memory_mask, caches)
+    def decode(tokens, state):
+        memory, memory_mask, caches = state or first
+        logits, caches = net.decoder(tokens, memory, memory_mask, caches)
+        return logits, (memory, memory_mask, caches)
 
     beginnings = src.new_full((len(src), 1), bos)
     tokens, totals = extend(decode, beginnings, num_steps, choose, eos)
@@ -153,10 +155,11 @@ def extend(
 
     Args:
         decode: called with (tokens, caches); returns logits and new caches, as a
-            modern.LanguageModel does. First all tokens and None, then the last token of each.
+            modern.LanguageModel does. First all tokens and None, then the last token of each
+            text that has not ended. Caches: lists and tuples of tensors, a row a text.
         choose: see generate.
         eos: ends a text, which then repeats it at no cost; None: no text ends. Stops early if
-            all have ended.
+            all have ended, and computes nothing for one that has.
     Shapes:
         tokens: (texts, steps)
     Returns:
@@ -167,21 +170,29 @@ def extend(
     check_extension(tokens, num_steps, choose, eos)
     logits, caches = decode(tokens, None)
     totals = logits.new_zeros(len(tokens))
-    running = torch.ones_like(totals, dtype=torch.bool)
+    running = torch.arange(len(tokens), device=tokens.device)  # texts that go on
     for step in range(num_steps):
         if step:
-            logits, caches = decode(tokens[:, -1:], caches)
-        log_probs = logits[:, -1].log_softmax(dim=-1)  # (texts, vocab_size)
-        chosen = choose(log_probs)  # (texts,)
-        if eos is not None:
-            chosen = chosen.where(running, eos)
-        totals += log_probs.gather(1, chosen[:, None])[:, 0] * running
-        tokens = torch.cat([tokens, chosen[:, None]], dim=1)
-        if eos is not None:
-            running &= chosen != eos
-            if not running.any():
+            logits, caches = decode(tokens[running, -1:], caches)
+        log_probs = logits[:, -1].log_softmax(dim=-1)  # (running, vocab_size)
+        chosen = choose(log_probs)  # (running,)
+        totals[running] += log_probs.gather(1, chosen[:, None])[:, 0]
+        column = tokens.new_full((len(tokens), 1), 0 if eos is None else eos)
+        column[running, 0] = chosen
+        tokens = torch.cat([tokens, column], dim=1)
+        goes_on = chosen != eos
+        if eos is not None and not goes_on.all():
+            running, caches = take_rows((running, caches), goes_on)
+            if not len(running):
                 break
     return tokens, totals
+
+
+def take_rows(parts, rows: torch.Tensor):
+    """The same rows of each tensor in nested lists and tuples."""
+    if isinstance(parts, torch.Tensor):
+        return parts[rows]
+    return type(parts)(take_rows(part, rows) for part in parts)
 
 
 def until_eos(tokens: list[int], eos: int) -> list[int]:
@@ -204,36 +215,44 @@ def beam_search_batch(
     Source: Sutskever et al. 2014, section 3.2; chapter 8.
     """
     check_search(net, src, bos, eos, num_steps, beam_size, batch="batch")
-    batch, first_row = len(src), beam_size * torch.arange(len(src))[:, None]
-    memory = net.encoder(src, src_valid_lens).repeat_interleave(beam_size, dim=0)
-    memory_mask = padding_mask(src_valid_lens, src.shape[1])
-    memory_mask = memory_mask.repeat_interleave(beam_size, dim=0)
-    tokens = src.new_full((batch * beam_size, 1), bos)  # (batch * beams, steps)
+    memory = net.encoder(src, src_valid_lens)  # (batch, source steps, num_hiddens)
+    state = memory, padding_mask(src_valid_lens, src.shape[1])
+    state = tuple(part.repeat_interleave(beam_size, dim=0) for part in state)
+    tokens = src.new_full((len(src) * beam_size, 1), bos)  # (batch * beams, steps)
     # Ranked on the CPU: not every device has float64.
-    totals = torch.full((batch, beam_size), float("-inf"), dtype=torch.float64)
+    totals = torch.full((len(src), beam_size), float("-inf"), dtype=torch.float64)
     totals[:, 0], caches = 0.0, None
-    ended = [[] for _ in range(batch)]
+    running, ended = [*range(len(src))], [[] for _ in src]  # sentences
     for _ in range(num_steps):
-        logits, caches = net.decoder(tokens[:, -1:], memory, memory_mask, caches)
-        log_probs = logits[:, -1].log_softmax(dim=-1).cpu().double()
-        vocab_size = log_probs.shape[1]
-        log_probs = log_probs.view(batch, beam_size, vocab_size)
+        logits, caches = net.decoder(tokens[:, -1:], *state, caches)
+        log_probs = logits[:, -1].log_softmax(dim=-1)  # (running * beams, vocab_size)
+        # No beam goes on in more ways than beam_size. Ranked on the CPU, see above.
+        log_probs, words = log_probs.topk(min(beam_size, log_probs.shape[1]))
+        ways = log_probs.shape[1]
+        log_probs = log_probs.cpu().double().view(len(running), beam_size, ways)
         totals, best = (totals[..., None] + log_probs).flatten(1).topk(beam_size)
-        parents = (first_row + best // vocab_size).flatten().to(src.device)
-        chosen = best % vocab_size  # (batch, beams)
+        first_row = beam_size * torch.arange(len(running))[:, None]
+        chosen = words.cpu().view(len(running), -1).gather(1, best)  # (running, beams)
+        parents = (first_row + best // ways).flatten().to(src.device)
         tokens = torch.cat([tokens[parents], chosen.view(-1, 1).to(src.device)], dim=1)
-        caches = [((K[parents], V[parents]), of_memory) for (K, V), of_memory in caches]
+        # What is known of a source is the same for all its beams.
+        caches = [(take_rows(past, parents), of_memory) for past, of_memory in caches]
         for i, j in ((chosen == eos) & totals.isfinite()).nonzero().tolist():
             row = tokens[i * beam_size + j].tolist()
-            ended[i].append(Hypothesis(row, totals[i, j].item()))
+            ended[running[i]].append(Hypothesis(row, totals[i, j].item()))
         totals[chosen == eos] = float("-inf")
-        done = torch.tensor([len(hypotheses) >= beam_size for hypotheses in ended])
-        totals[done] = float("-inf")
-        if totals.isinf().all():
-            break
-    growing = tokens.view(batch, beam_size, -1).tolist()
+        goes_on = totals.isfinite().any(dim=1)
+        goes_on &= torch.tensor([len(ended[i]) < beam_size for i in running])
+        if not goes_on.all():
+            rows = goes_on.repeat_interleave(beam_size).to(src.device)
+            tokens, state, caches = take_rows((tokens, state, caches), rows)
+            totals = totals[goes_on]
+            running = [i for i, is_on in zip(running, goes_on, strict=True) if is_on]
+            if not running:
+                break
     for i, j in totals.isfinite().nonzero().tolist():
-        ended[i].append(Hypothesis(growing[i][j], totals[i, j].item()))
+        row = tokens[i * beam_size + j].tolist()
+        ended[running[i]].append(Hypothesis(row, totals[i, j].item()))
     return [_ranked(hypotheses, eos)[:beam_size] for hypotheses in ended]
 
 

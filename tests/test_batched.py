@@ -64,18 +64,18 @@ def test_a_beam_wider_than_the_vocabulary():
 
 
 class OfLength(torch.nn.Module):
-    """Ends a translation after as many tokens as the source has; counts its decoding steps."""
+    """Ends a translation after as many tokens as the source has; notes the rows of each step."""
 
     def __init__(self):
         super().__init__()
-        self.steps = 0
+        self.rows = []
 
     def encoder(self, src, lens):
         return lens[:, None, None].expand(-1, src.shape[1], 1).float()
 
     def decoder(self, tokens, memory, mask, caches):
-        self.steps += 1
-        done = self.steps >= memory[:, 0, 0]
+        self.rows.append(len(tokens))
+        done = len(self.rows) >= memory[:, 0, 0]
         logits = torch.zeros(len(tokens), 1, len(TGT))
         logits[:, 0, 4] = 5.0
         logits[done, 0, Vocab.eos] = 10.0
@@ -85,7 +85,7 @@ class OfLength(torch.nn.Module):
 def test_it_stops_when_all_have_ended_and_counts_what_came_before():
     net, lens = OfLength(), torch.tensor([3, 1, 2])
     found = generate(net, torch.zeros(3, 3).long(), lens, *ENDS, 50)
-    assert net.steps == 3
+    assert net.rows == [3, 2, 1]  # who has ended is not computed any more
     assert [len(h.tokens) - 1 for h in found] == [3, 1, 2]
     word, end = torch.zeros(2, len(TGT)).index_fill(1, torch.tensor(4), 5.0)
     end[Vocab.eos] = 10.0
@@ -145,9 +145,9 @@ def test_sampling_writes_different_texts_and_the_same_with_the_same_numbers():
 
 
 def test_a_text_that_has_ended_goes_on_with_nothing_else():
-    choices = iter([[5, 3], [3, 6], [7, 7]])
+    choices = iter([[5, 3], [3], [7]])
     texts, totals = extend(
-        lambda tokens, caches: (torch.zeros(2, tokens.shape[1], 9), None),
+        lambda tokens, caches: (torch.zeros(*tokens.shape, 9), []),
         torch.tensor([[1], [1]]),
         3,
         lambda log_probs: torch.tensor(next(choices)),
@@ -156,3 +156,11 @@ def test_a_text_that_has_ended_goes_on_with_nothing_else():
     assert texts.tolist() == [[1, 5, 3], [1, 3, 3]]
     each = torch.tensor(9.0).log()
     torch.testing.assert_close(totals, torch.stack([-2 * each, -each]))
+
+
+@pytest.mark.parametrize("beam_size", [1, 2])
+def test_beams_of_a_sentence_that_is_done_are_not_computed_any_more(beam_size):
+    net, lens = OfLength(), torch.tensor([3, 1, 2])
+    src = torch.zeros(3, 3).long()
+    beam_search_batch(net, src, lens, *ENDS, 50, beam_size)
+    assert net.rows[0] == 3 * beam_size > net.rows[-1] == beam_size
