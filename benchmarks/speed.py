@@ -1,0 +1,428 @@
+"""How fast training and translating are beside what they are compared with: python -m benchmarks.speed
+
+Programs take turns, so that a slow minute of the machine meets all of them; a row shows the
+median of their ratios, and between which the middle half of them lie. NAME ... measures some
+rows only. All rows take a quarter of an hour.
+"""
+
+import functools
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from benchmarks.captions import NUM_STEPS as LONGEST_CAPTION
+from benchmarks.captions import read_splits, vocabs_and_batches
+from benchmarks.common import BATCH_SIZE, LR, NUM_STEPS, RESULTS, make_net
+from d2lmini import (
+    EncoderDecoder,
+    TokenEmbedding,
+    TransformerDecoder,
+    TransformerEncoder,
+    causal_mask,
+    load_data_nmt,
+    padding_mask,
+    predict_seq2seq,
+    read_pairs,
+    seq2seq_loss,
+    train_seq2seq,
+    try_gpu,
+)
+from d2lmini.batched import beam_search_batch, extend, generate
+from d2lmini.data import cut_padding
+from d2lmini.data.batches import batches
+from d2lmini.fast import fast_attention, use_fast_attention
+from d2lmini.generation import beam_search, greedy_search
+from d2lmini.training import train_epoch, warmup
+from d2lmini.translator import SubwordTranslator
+
+LARGE = 256, 512, 8, 3, 0.1  # width, feed-forward width, heads, layers, dropout
+VOCAB = 6000  # about what Multi30k has
+CORES = os.cpu_count()
+
+
+def in_turn(rounds, **programs):
+    """Seconds of each program in each round, after one that is not counted."""
+    names, seconds = [*programs], {name: [] for name in programs}
+    for i in range(-1, rounds):
+        first = i % len(names)
+        for name in names[first:] + names[:first]:  # each comes first as often
+            start = time.perf_counter()
+            programs[name]()
+            wait_for_device()
+            if i >= 0:
+                seconds[name].append(time.perf_counter() - start)
+    return seconds
+
+
+def wait_for_device():
+    """Until what was asked of a GPU is done."""
+    if try_gpu().type == "cuda":
+        torch.cuda.synchronize()
+
+
+def middle(values, unit=""):
+    """'median (quartile to quartile)'."""
+    low, _, high = statistics.quantiles(values, n=4, method="inclusive")
+    found = statistics.median(values)
+    return f"{found:.3g}{unit} ({low:.3g} to {high:.3g})"
+
+
+def times(slow, fast):
+    """How many times as long slow took, by round."""
+    return middle([a / b for a, b in zip(slow, fast, strict=True)])
+
+
+class Peer(nn.Module):
+    """torch.nn.Transformer with the embeddings and the output layer of the book.
+
+    Args: as TransformerEncoder, but the sizes of both vocabularies first.
+    """
+
+    def __init__(self, src_size, tgt_size, num_hiddens, ffn_num_hiddens, num_heads,
+                 num_layers, dropout):  # fmt: skip
+        super().__init__()
+        self.src_embedding = TokenEmbedding(src_size, num_hiddens, dropout)
+        self.tgt_embedding = TokenEmbedding(tgt_size, num_hiddens, dropout)
+        self.transformer = nn.Transformer(
+            num_hiddens, num_heads, num_layers, num_layers, ffn_num_hiddens, dropout,
+            batch_first=True,
+        )  # fmt: skip
+        self.output = nn.Linear(num_hiddens, tgt_size)
+
+    def forward(self, src, tgt, src_valid_lens):
+        padded = ~padding_mask(src_valid_lens, src.shape[1])[:, 0, 0]  # True = hide
+        hidden = self.transformer(
+            self.src_embedding(src),
+            self.tgt_embedding(tgt),
+            tgt_mask=~causal_mask(tgt.shape[1], device=tgt.device),
+            src_key_padding_mask=padded,
+            memory_key_padding_mask=padded,
+        )
+        return self.output(hidden)
+
+
+def make_large(src_size, tgt_size, is_fast=False):
+    """The book's net at the sizes of LARGE."""
+    net = EncoderDecoder(
+        TransformerEncoder(src_size, *LARGE), TransformerDecoder(tgt_size, *LARGE)
+    )
+    if is_fast:
+        use_fast_attention(net)
+    return net.to(try_gpu())
+
+
+def own_loop(net, bos):
+    """The training loop of chapter 8: a function of a list of batches."""
+    loss = functools.partial(seq2seq_loss, bos=bos)
+    optimizer = torch.optim.Adam(net.parameters(), lr=LR, fused=True)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(0))
+    net.to(try_gpu()).train()
+    return lambda data: train_epoch(net, data, loss, optimizer, schedule, try_gpu())
+
+
+def plain_loop(net, tgt_vocab):
+    """A loop as a tutorial writes it, Adam as it comes; padding counts for nothing."""
+    optimizer = torch.optim.Adam(net.parameters(), lr=LR)
+    criterion = nn.CrossEntropyLoss(ignore_index=tgt_vocab.pad)
+    net.to(try_gpu()).train()
+
+    def epoch(data):
+        for batch in data:
+            src, src_lens, tgt, _ = (array.to(try_gpu()) for array in batch)
+            bos = torch.full((len(tgt), 1), tgt_vocab.bos, device=tgt.device)
+            logits = net(src, torch.cat([bos, tgt[:, :-1]], dim=1), src_lens)
+            loss = criterion(logits.flatten(0, 1), tgt.flatten())
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            optimizer.step()
+
+    return epoch
+
+
+def small_training():
+    """The setting of source chapter S1, in the book's own loop."""
+    train_iter, *vocabs = load_data_nmt(BATCH_SIZE, NUM_STEPS, 600, "fra-eng")
+    sizes = len(vocabs[0]), len(vocabs[1]), 32, 64, 4, 2, 0.1
+    fast = make_net(*vocabs)
+    use_fast_attention(fast)
+    data, bos = [*train_iter], vocabs[1].bos
+    nets = {"peer": Peer(*sizes), "plain": make_net(*vocabs), "fast": fast}
+    loops = {name: own_loop(net, bos) for name, net in nets.items()}
+    found = in_turn(
+        30, **{name: functools.partial(loop, data) for name, loop in loops.items()}
+    )
+    yield (
+        "training, S1 setting, over nn.Transformer in the book's loop",
+        "≥ 1.2",
+        times(found["peer"], found["fast"]),
+    )
+    yield (
+        "the same without the fast path",
+        "–",
+        times(found["peer"], found["plain"]),
+    )
+
+
+def large_training(num_batches=12):
+    """d = 256 on Multi30k, each loop on batches spread over an epoch of its own kind."""
+    torch.set_num_threads(CORES)
+    vocabs, loaders = vocabs_and_batches(read_splits("multi30k"), LONGEST_CAPTION, 128)
+    by_length = [*loaders["train"]]
+    mixed = [*batches(loaders["train"].dataset.tensors, 128, cut_padding)]
+    step = len(mixed) // num_batches
+    by_length, mixed = by_length[::step][:num_batches], mixed[::step][:num_batches]
+    sizes = [len(vocab) for vocab in vocabs]
+    peer = plain_loop(Peer(*sizes, *LARGE), vocabs[1])
+    ours = own_loop(make_large(*sizes, is_fast=True), vocabs[1].bos)
+    found = in_turn(
+        5,
+        peer=lambda: peer(mixed),
+        ours=lambda: ours(mixed),
+        buckets=lambda: ours(by_length),
+    )
+    tokens = [
+        sum(batch[3].sum().item() for batch in data) for data in (mixed, by_length)
+    ]
+    fewer = tokens[0] / tokens[1]
+    name = f"training, d = 256, Multi30k, {CORES} threads, over nn.Transformer"
+    buckets = [seconds * fewer for seconds in found["buckets"]]
+    yield f"{name}, buckets included", "≥ 1.5", times(found["peer"], buckets)
+    yield f"{name}, equal batches", "≥ 1.0", times(found["peer"], found["ours"])
+
+
+def keeping_inputs(decoder, memory, memory_mask):
+    """A decode for batched.extend that caches the inputs of each block, as classic code does.
+
+    Keys and values, of the text so far and of the memory, are projected anew at each step.
+    """
+
+    def decode(tokens, caches):
+        pasts = caches or [None] * len(decoder.stack.blocks)
+        start = 0 if caches is None else caches[0].shape[1]
+        X, inputs = decoder.embedding(tokens, start), []
+        for block, past in zip(decoder.stack.blocks, pasts, strict=True):
+            so_far = X if past is None else torch.cat([past, X], dim=1)
+            inputs.append(so_far)
+            mask = causal_mask(X.shape[1], so_far.shape[1], X.device)
+            attended = block.self_attention(X, so_far, so_far, mask)
+            Y = block.addnorm1(X, attended)
+            attended = block.cross_attention(Y, memory, memory, memory_mask)
+            Z = block.addnorm2(Y, attended)
+            X = block.addnorm3(Z, block.ffn(Z))
+        return decoder.output(X), inputs
+
+    return decode
+
+
+def some_captions(net_size=VOCAB, num=64):
+    """As many random ids as the first captions of the test have words; and their lengths."""
+    lens = [len(german.split()) + 1 for german, _ in read_splits("multi30k")["test"]]
+    lens = torch.tensor(lens[:num], device=try_gpu())
+    return torch.randint(4, net_size, (num, lens.max().item()), device=try_gpu()), lens
+
+
+@torch.no_grad()
+def decoding(num_steps=100):
+    """64 captions, each continued by 100 tokens, whatever an untrained net writes."""
+    torch.set_num_threads(CORES)
+    net = make_large(VOCAB, VOCAB).eval()
+    src, lens = some_captions()
+    memory, memory_mask = net.encoder(src, lens), padding_mask(lens, src.shape[1])
+    start = src.new_full((len(src), 1), 2)
+    texts = {}
+
+    def cached(tokens, caches):
+        return net.decoder(tokens, memory, memory_mask, caches)
+
+    def continued(name, decode):
+        texts[name] = extend(decode, start, num_steps)[0]
+
+    def from_the_start():
+        tokens = start
+        for _ in range(num_steps):
+            logits, _ = net.decoder(tokens, memory, memory_mask)
+            tokens = torch.cat([tokens, logits[:, -1:].argmax(dim=-1)], dim=1)
+        texts["prefix"] = tokens
+
+    inputs = keeping_inputs(net.decoder, memory, memory_mask)
+    found = in_turn(
+        3,
+        ours=lambda: continued("ours", cached),
+        inputs=lambda: continued("inputs", inputs),
+        prefix=from_the_start,
+    )
+    same = [texts[name].equal(texts["ours"]) for name in ("inputs", "prefix")]
+    assert all(same), "all three must write the same texts"
+    name = "greedy, 64 sentences, 100 steps, d = 256, over"
+    yield f"{name} the prefix anew", "≥ 8", times(found["prefix"], found["ours"])
+    yield f"{name} kept inputs", "≥ 2", times(found["inputs"], found["ours"])
+
+
+def test_captions():
+    """1,000 English captions into French, by the stored net of chapter 8."""
+    torch.set_num_threads(CORES)
+    translator = SubwordTranslator.load(RESULTS / "fra-eng-full.pt")
+    sentences = [english for _, english in read_pairs("multi30k", "test")]
+    net, vocab, num_steps = translator.net, translator.vocab, translator.num_steps
+    ids, lens = translator.encode(sentences)
+    one_by_one = [
+        (ids[i : i + 1, : lens[i]].to(try_gpu()), lens[i : i + 1].to(try_gpu()))
+        for i in range(len(ids))
+    ]
+    ends = vocab.bos, vocab.eos, num_steps
+
+    def alone(search, *beam):
+        return [search(net, *sentence, *ends, *beam) for sentence in one_by_one]
+
+    greedy = in_turn(
+        2,
+        alone=lambda: alone(greedy_search),
+        together=lambda: translator.translate(sentences),
+    )
+    name = f"1,000 captions, {CORES} threads, over one at a time"
+    yield f"{name}, greedy", "≥ 10", times(greedy["alone"], greedy["together"])
+    beam = in_turn(
+        2,
+        alone=lambda: alone(beam_search, 4),
+        together=lambda: translator.translate(sentences, 4),
+    )
+    yield f"{name}, beam of 4", "≥ 8", times(beam["alone"], beam["together"])
+    seconds = middle(greedy["together"], " s"), middle(beam["together"], " s")
+    yield "the same, greedy and beam", "–", " and ".join(seconds)
+
+
+def beam_against_greedy(num_steps=30):
+    """64 sentences at once: what a beam of 4 costs."""
+    torch.set_num_threads(CORES)
+    net = make_large(VOCAB, VOCAB).eval()
+    search = net, *some_captions(), 2, 3, num_steps
+    found = in_turn(
+        5, greedy=lambda: generate(*search), beam=lambda: beam_search_batch(*search, 4)
+    )
+    name = "beam of 4 against greedy, 64 sentences, d = 256"
+    yield name, "≤ 4", times(found["beam"], found["greedy"])
+
+
+@torch.no_grad()
+def short_sentence():
+    """One sentence through the net of the S1 setting, with its attention weights."""
+    train_iter, *vocabs = load_data_nmt(BATCH_SIZE, NUM_STEPS, 600)
+    net = make_net(*vocabs)
+    with torch.enable_grad():
+        train_seq2seq(net, train_iter, LR, 20, vocabs[1], try_gpu())
+    english = min((e for e, _ in read_pairs()), key=len)
+    source = torch.tensor([[*vocabs[0][english.lower().split()], vocabs[0].eos]])
+    source, lens = source.to(try_gpu()), torch.tensor([source.shape[1]]).to(try_gpu())
+    bos, eos = vocabs[1].bos, vocabs[1].eos
+
+    def classic():
+        memory = net.encoder(source, lens)
+        decode = keeping_inputs(
+            net.decoder, memory, padding_mask(lens, source.shape[1])
+        )
+        extend(decode, source.new_full((1, 1), bos), NUM_STEPS, eos=eos)
+
+    found = in_turn(
+        50,
+        search=lambda: greedy_search(net, source, lens, bos, eos, NUM_STEPS),
+        predict=lambda: predict_seq2seq(net, english, *vocabs, NUM_STEPS, try_gpu()),
+        classic=classic,
+    )
+    milliseconds = {k: [1000 * x for x in v] for k, v in found.items()}
+    name = f"one short sentence ({english!r}), d = 32"
+    yield name, "≤ 3 ms", middle(milliseconds["search"], " ms")
+    yield "the same with attention weights", "–", middle(milliseconds["predict"], " ms")
+    yield "the same with kept inputs", "–", middle(milliseconds["classic"], " ms")
+
+
+def loading():
+    """All of fra-eng, in processes of their own."""
+    program = (
+        "import resource, time, torch, d2lmini\n"
+        "start = time.perf_counter()\n"
+        f"d2lmini.load_data_nmt({BATCH_SIZE}, {NUM_STEPS}, None, 'fra-eng')\n"
+        "print(time.perf_counter() - start,"
+        " resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    )
+    found = []
+    for _ in range(5):
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        found.append([float(number) for number in done.stdout.split()])
+    seconds, megabytes = zip(*found, strict=True)
+    yield "fra-eng, all pairs: seconds", "≤ 1.5 s", middle(seconds, " s")
+    name = "the same: most memory of the process, PyTorch included"
+    yield name, "≤ 300 MB", middle(megabytes, " MB")
+
+
+@torch.no_grad()
+def long_attention(num_steps=4096):
+    """Attention without its weights, beside PyTorch's own function; and what it holds."""
+    torch.set_num_threads(CORES)
+    shape = 1, 8, num_steps, 64
+    Q, K, V = (torch.randn(shape, device=try_gpu()) for _ in range(3))
+    found = in_turn(
+        9,
+        ours=lambda: fast_attention(Q, K, V),
+        torch=lambda: F.scaled_dot_product_attention(Q, K, V),
+    )
+    name = f"attention, {num_steps:,} steps, over F.scaled_dot_product_attention"
+    yield name, "≥ 0.95", times(found["torch"], found["ours"])
+    longer = [4 * num_steps, 8 * num_steps]
+    held = " and ".join(f"{most_memory(steps):.0f} MB" for steps in longer)
+    steps = " and ".join(f"{steps:,}" for steps in longer)
+    yield f"the same: memory that {steps} steps add", "linear", held
+
+
+def most_memory(num_steps):
+    """Megabytes by which a process grows for one attention over so many steps."""
+    program = (
+        "import resource, torch\n"
+        "from d2lmini.fast import fast_attention\n"
+        "def most(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
+        "fast_attention(*torch.randn(3, 1, 8, 64, 64))\n"
+        f"Q, K, V = torch.randn(3, 1, 8, {num_steps}, 64)\n"
+        "before = most()\n"
+        "fast_attention(Q, K, V)\n"
+        "print(most() - before)"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+ROWS = {
+    "small": small_training,
+    "large": large_training,
+    "decoding": decoding,
+    "captions": test_captions,
+    "short": short_sentence,
+    "beam": beam_against_greedy,
+    "loading": loading,
+    "attention": long_attention,
+}
+
+
+def main(names):
+    """Measure the rows of these names, or all of them."""
+    print(
+        f"| on {CORES} cores, {try_gpu()} | to reach | measured here |\n| --- | --- | --- |"
+    )
+    for name in names or ROWS:
+        torch.manual_seed(0)
+        torch.set_num_threads(1)
+        for what, reach, measured in ROWS[name]():
+            print(f"| {what} | {reach} | {measured} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
