@@ -1,4 +1,4 @@
-"""How fast training and translating are beside what they are compared with: python -m benchmarks.speed
+"""How fast training and translating are, beside their rivals: python -m benchmarks.speed
 
 Programs take turns, so that a slow minute of the machine meets all of them; a row shows the
 median of their ratios, and between which the middle half of them lie. NAME ... measures some
@@ -7,12 +7,10 @@ rows only. All rows take a quarter of an hour.
 
 import functools
 import os
-import resource
 import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import torch
 from torch import nn
