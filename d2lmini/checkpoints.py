@@ -9,22 +9,10 @@ from pathlib import Path
 import torch
 
 from d2lmini.arguments import check_count, check_kind
+from d2lmini.randomness import random_states, set_random_states
+from d2lmini.team import is_first
 
-FORMAT, VERSION = "d2lmini checkpoint", 1
-
-
-def random_states() -> list[torch.Tensor]:
-    """The states of PyTorch's random generators: of the CPU, and of each CUDA device."""
-    return [torch.get_rng_state(), *torch.cuda.get_rng_state_all()]
-
-
-def set_random_states(states: list[torch.Tensor]) -> None:
-    """Draw on from random_states(); of devices that are not here, nothing is set."""
-    torch.set_rng_state(states[0])
-    for device, state in zip(
-        range(torch.cuda.device_count()), states[1:], strict=False
-    ):
-        torch.cuda.set_rng_state(state, device)
+FORMAT, VERSION = "d2lmini checkpoint", 2
 
 
 def write_whole(state: dict, path: Path) -> None:
@@ -97,7 +85,7 @@ class Checkpoint:
             check_count("every", every)
         self.path, self.every = Path(path), every
 
-    def begin(self, settings: dict, net, optimizer, schedule) -> None:
+    def begin(self, settings: dict, net, optimizer, schedule, step) -> None:
         """Load the file, if there is one, into the parts of a training.
 
         Afterwards history holds the rows of the finished epochs; steps, what each step of the
@@ -105,11 +93,14 @@ class Checkpoint:
 
         Args:
             settings: of the training; those of the file must be the same.
+            step: of the training; kept too if it has a state.
         Raises:
             ValueError: the file is of another training; see also read_whole.
         """
-        self.settings = settings
+        self.settings = settings | {"step": getattr(step, "__name__", str(step))}
         self.parts = {"net": net, "optimizer": optimizer, "schedule": schedule}
+        if hasattr(step, "state_dict"):
+            self.parts["step"] = step
         self.history, self.steps, self.best, self.lowest = [], [], None, math.inf
         self.resumed = None  # random states: at the start of the epoch, and now
         if not self.path.exists():
@@ -166,6 +157,8 @@ class Checkpoint:
 
     def save(self, at_start):
         """Write the file; at_start are the random states at the start of the epoch."""
+        if not is_first():
+            return
         steps = [[torch.as_tensor(x).cpu() for x in step] for step in self.steps]
         write_whole(
             {

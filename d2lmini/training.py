@@ -14,6 +14,7 @@ from torch import nn
 from d2lmini.arguments import check_count, check_modules, check_vocabs
 from d2lmini.checkpoints import NothingKept
 from d2lmini.losses import seq2seq_loss
+from d2lmini.team import Team, is_first
 from d2lmini.training_arguments import (
     check_counted,
     check_evaluation,
@@ -61,11 +62,14 @@ def train_step(net, batch, loss, optimizer):
     return mean.detach(), count, (mean.detach() + norm).isfinite()
 
 
-def train_epoch(net, batches, loss, optimizer, schedule, device, steps=None):
-    """train_step on each batch.
+def train_epoch(
+    net, batches, loss, optimizer, schedule, device, steps=None, step=train_step
+):
+    """A training step on each batch.
 
     Args:
         steps: what earlier steps of the epoch gave, if it was interrupted; grows.
+        step: train_step, or what takes its place.
     Returns:
         The loss, a mean over all that it counts, and the count per second.
     Raises:
@@ -76,7 +80,7 @@ def train_epoch(net, batches, loss, optimizer, schedule, device, steps=None):
     start, before = time.perf_counter(), len(steps)
     for batch in batches:
         batch = [array.to(device) for array in batch]
-        steps.append(train_step(net, batch, loss, optimizer))
+        steps.append(step(net, batch, loss, optimizer))
         schedule.step()
     # Only here does the host wait for the device: once an epoch, not once a step.
     mean, count, finite = on_cpu(steps)
@@ -145,7 +149,7 @@ def warmup(warmup_steps: int) -> Callable[[int], float]:
 
 def train(
     net, batches, loss, lr, num_epochs, device, *, warmup_steps=0, val_batches=None,
-    keep_best=False, unit="items", checkpoint=None,
+    keep_best=False, unit="items", checkpoint=None, step=train_step,
 ):  # fmt: skip
     """Train net on any batches with any loss: Adam, gradients clipped to norm 1.
 
@@ -163,6 +167,7 @@ def train(
         keep_best: whether net ends with the weights of the epoch of the lowest loss on them.
         unit: what the loss counts, for the reports.
         checkpoint: a checkpoints.Checkpoint, to keep the training in a file and to go on from it.
+        step: what is done with a batch: train_step, or a mixed.MixedPrecisionStep.
     Returns:
         A pandas table, one row a finished epoch: loss, {unit}_per_sec and, with val_batches,
         val_loss.
@@ -170,25 +175,29 @@ def train(
         TypeError, ValueError: see training_arguments.check_training.
     Source: chapter 8.
     """
-    # Imported here: it takes longer to import than all of d2lmini.
-    from pandas import DataFrame
-
     check_training(
         net, batches, loss, lr, num_epochs, device, val_batches, keep_best, unit
     )
-    loss = checked(loss)
+    loss, team = (
+        checked(loss),
+        Team(device),
+    )  # one process, unless torchrun started more
     net.to(device).train()
+    learner, shared = team.learner(net), team.loss(loss)
     optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(warmup_steps))
     kept = checkpoint or NothingKept()
-    kept.begin({"lr": lr, "warmup_steps": warmup_steps}, net, optimizer, schedule)
+    settings = {"lr": lr, "warmup_steps": warmup_steps}
+    kept.begin(settings, net, optimizer, schedule, step)
     history, best, lowest = kept.history, kept.best, kept.lowest
     snapshots = [_copy_weights(net)]  # after each epoch; two are kept
     bar = _progress_bar(len(history) + 1, num_epochs)
     try:
         for epoch in bar:
-            left = kept.left(batches)
-            row = train_epoch(net, left, loss, optimizer, schedule, device, kept.steps)
+            left = team.rows(kept.left(batches))
+            row = train_epoch(
+                learner, left, shared, optimizer, schedule, device, kept.steps, step
+            )
             if val_batches is not None:
                 row = *row, evaluate(net, val_batches, loss, device)
             history.append(row)
@@ -205,9 +214,7 @@ def train(
         _go_back(net, snapshots, len(history), error, lr)
     if best is not None:
         net.load_state_dict(best)
-    columns = ["loss", f"{unit}_per_sec"] + ["val_loss"] * (val_batches is not None)
-    table = DataFrame(history, range(1, len(history) + 1), columns)
-    return table.rename_axis("epoch").astype({columns[1]: int})
+    return _table(history, unit, val_batches is not None)
 
 
 def train_seq2seq(
@@ -247,6 +254,16 @@ def _copy_weights(net):
     return {name: tensor.clone() for name, tensor in net.state_dict().items()}
 
 
+def _table(history, unit, is_validated):
+    """The history as a pandas table, a row an epoch."""
+    # Imported here: it takes longer to import than all of d2lmini.
+    from pandas import DataFrame
+
+    columns = ["loss", f"{unit}_per_sec"] + ["val_loss"] * is_validated
+    table = DataFrame(history, range(1, len(history) + 1), columns)
+    return table.rename_axis("epoch").astype({columns[1]: int})
+
+
 def _go_back(net, snapshots, epochs, error, lr):
     """The last good weights, and a warning to whoever called train."""
     # What fails at the first step was broken by the last step of the epoch before.
@@ -266,7 +283,7 @@ def _progress_bar(first, last):
 
     in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
     epochs = range(first, last + 1)
-    return tqdm(epochs, "training", unit="epoch", disable=in_ci)
+    return tqdm(epochs, "training", unit="epoch", disable=in_ci or not is_first())
 
 
 def _report(bar, epoch, unit, loss, per_sec, val_loss=None):
@@ -275,6 +292,6 @@ def _report(bar, epoch, unit, loss, per_sec, val_loss=None):
         {} if val_loss is None else {"val_loss": f"{val_loss:.3f}"}
     )
     bar.set_postfix(numbers | {f"{unit}_per_sec": f"{per_sec:.0f}"})
-    if bar.disable and (epoch % 10 == 0 or epoch == bar.iterable[-1]):
+    if bar.disable and is_first() and (epoch % 10 == 0 or epoch == bar.iterable[-1]):
         losses = ", ".join(f"{name} {number}" for name, number in numbers.items())
         print(f"epoch {epoch}: {losses}, {per_sec:.0f} {unit}/s", file=sys.stderr)

@@ -121,6 +121,13 @@ def check_counted(count) -> None:
         )
 
 
+def check_precision(dtype) -> None:
+    """A kind of numbers in which matrix products may be computed."""
+    known = torch.bfloat16, torch.float16, torch.float32
+    if dtype not in known:
+        raise ValueError(f"dtype ({dtype}) must be one of {', '.join(map(str, known))}")
+
+
 def check_evaluation(net, batches, loss, device) -> None:
     """What training.evaluate is told."""
     check_modules(net=net)

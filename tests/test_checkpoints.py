@@ -134,7 +134,7 @@ def write_on_a_full_disk(path, told):
 
 def test_a_full_disk_leaves_the_old_file(tmp_path):
     path, told = tmp_path / "run.pt", FORK.Queue()
-    write_whole({"format": "d2lmini checkpoint", "version": 1}, path)
+    write_whole({"format": "d2lmini checkpoint", "version": 2}, path)
     before = path.read_bytes()
     child = FORK.Process(target=write_on_a_full_disk, args=(path, told))
     child.start()
@@ -178,7 +178,7 @@ class Program:
 
 
 REFUSED = {
-    "of another version": ({"version": 2}, r"has version 2; this d2lmini reads 1"),
+    "of another version": ({"version": 1}, r"has version 1; this d2lmini reads 2"),
     "no checkpoint": ({"format": "photo"}, r"must be a checkpoint of d2lmini"),
     "of another learning rate": ({"settings": {"lr": 0.5, "warmup_steps": 4}},
         r"its lr was 0.5, this one's is 0.01"),

@@ -1,0 +1,81 @@
+"""Several processes train as one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+TESTS = Path(__file__).parent
+
+
+def run(size, folder, num_epochs, dropout=0.0, dies_at=0):
+    """What each process left: weights, gradients, losses, rows of its steps, numbers drawn."""
+    folder.mkdir()
+    several = [
+        *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
+        f"--nproc-per-node={size}",
+        *(["--max-restarts=1"] if dies_at else []),
+    ]
+    program = [
+        str(TESTS / "team_program.py"),
+        str(folder),
+        str(num_epochs),
+        str(dropout),
+    ]
+    paths = os.pathsep.join([str(TESTS), str(TESTS.parent)])
+    done = subprocess.run(
+        [*(several if size > 1 else [sys.executable]), *program, str(dies_at)],
+        env=os.environ
+        | {
+            "PYTHONPATH": paths,
+            "GLOO_SOCKET_IFNAME": "lo",
+            "OMP_NUM_THREADS": "1",
+            "CI": "1",
+        }
+        | ({"WORLD_SIZE": "1"} if size == 1 else {}),
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return [torch.load(folder / f"{rank}.pt") for rank in range(size)], done.stderr
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_gradients_and_losses_are_those_of_one_process(tmp_path, size):
+    """Each batch has rows of different length, and one has fewer rows than processes."""
+    [(_, gradients, losses, *_)], _ = run(1, tmp_path / "one", 1)
+    team, said = run(size, tmp_path / "team", 1)
+    for weights, mine, my_losses, *_ in team:
+        assert_close(my_losses, losses, rtol=1e-6, atol=1e-6)
+        for name, gradient in gradients.items():
+            assert_close(mine[name], gradient, rtol=0, atol=1e-6)
+        for name, weight in team[0][0].items():
+            assert torch.equal(weights[name], weight)
+    rows = [sum(step) for step in zip(*(rows for *_, rows, _ in team), strict=True)]
+    # Who has no row repeats those of all: 5 rows are shared out, and one is had by everybody.
+    assert sorted(rows) == [size, 5]
+    assert said.count("epoch 1: loss") == 1  # one of them reports
+
+
+def test_processes_drop_different_units_and_stay_together(tmp_path):
+    team, _ = run(2, tmp_path / "team", 3, dropout=0.3)
+    for name, weight in team[0][0].items():
+        assert torch.equal(team[1][0][name], weight)
+    assert team[0][4] != team[1][4]
+
+
+def test_one_of_four_is_killed_and_all_go_on_from_the_checkpoint(tmp_path):
+    """The last process is killed in its third epoch; torchrun starts all four again."""
+    [(due, *_)], _ = run(1, tmp_path / "whole", 4)
+    team, _ = run(4, tmp_path / "team", 4, dies_at=5)
+    for weights, _, losses, rows, _ in team:
+        assert (
+            len(losses) == 4 and len(rows) == 4
+        )  # two epochs of two batches were left
+        for name, weight in due.items():
+            assert_close(weights[name], weight, rtol=1e-4, atol=1e-4)
