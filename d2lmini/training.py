@@ -178,26 +178,20 @@ def train(
     check_training(
         net, batches, loss, lr, num_epochs, device, val_batches, keep_best, unit
     )
-    loss, team = (
-        checked(loss),
-        Team(device),
-    )  # one process, unless torchrun started more
+    loss, team = checked(loss), Team(device)  # of one, unless torchrun starts more
     net.to(device).train()
     learner, shared = team.learner(net), team.loss(loss)
     optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(warmup_steps))
-    kept = checkpoint or NothingKept()
-    settings = {"lr": lr, "warmup_steps": warmup_steps}
-    kept.begin(settings, net, optimizer, schedule, step)
+    tools, kept = (optimizer, schedule, device), checkpoint or NothingKept()
+    kept.begin({"lr": lr, "warmup_steps": warmup_steps}, net, optimizer, schedule, step)
     history, best, lowest = kept.history, kept.best, kept.lowest
     snapshots = [_copy_weights(net)]  # after each epoch; two are kept
     bar = _progress_bar(len(history) + 1, num_epochs)
     try:
         for epoch in bar:
             left = team.rows(kept.left(batches))
-            row = train_epoch(
-                learner, left, shared, optimizer, schedule, device, kept.steps, step
-            )
+            row = train_epoch(learner, left, shared, *tools, kept.steps, step)
             if val_batches is not None:
                 row = *row, evaluate(net, val_batches, loss, device)
             history.append(row)

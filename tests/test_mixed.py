@@ -135,7 +135,7 @@ def test_a_checkpoint_of_another_step_is_refused(tmp_path):
     )
     train(tiny_net(10, 10), data, LOSS, 0.01, 1, CPU, checkpoint=kept, step=steps[0])
     with pytest.raises(
-        ValueError, match="its step was MixedPrecisionStep, torch.bfloat16"
+        ValueError, match=r"its step was MixedPrecisionStep, torch\.bfloat16"
     ):
         train(
             tiny_net(10, 10), data, LOSS, 0.01, 2, CPU, checkpoint=kept, step=steps[1]
