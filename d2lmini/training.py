@@ -183,15 +183,18 @@ def train(
     learner, shared = team.learner(net), team.loss(loss)
     optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(warmup_steps))
-    tools, kept = (optimizer, schedule, device), checkpoint or NothingKept()
-    kept.begin({"lr": lr, "warmup_steps": warmup_steps}, net, optimizer, schedule, step)
+    kept = checkpoint or NothingKept()
+    settings = {"lr": lr, "warmup_steps": warmup_steps}
+    kept.begin(settings, net, optimizer, schedule, step)
     history, best, lowest = kept.history, kept.best, kept.lowest
     snapshots = [_copy_weights(net)]  # after each epoch; two are kept
     bar = _progress_bar(len(history) + 1, num_epochs)
     try:
         for epoch in bar:
             left = team.rows(kept.left(batches))
-            row = train_epoch(learner, left, shared, *tools, kept.steps, step)
+            row = train_epoch(
+                learner, left, shared, optimizer, schedule, device, kept.steps, step
+            )
             if val_batches is not None:
                 row = *row, evaluate(net, val_batches, loss, device)
             history.append(row)
