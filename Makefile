@@ -47,6 +47,7 @@ pages: notebooks
 
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.pages _build/html
 
 # Which breakages of the model core would no test notice? Takes an hour.

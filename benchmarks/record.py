@@ -11,6 +11,7 @@ from benchmarks import (
     attention,
     baselines,
     captions,
+    growth,
     heads,
     sentiment,
     stories,
@@ -51,6 +52,7 @@ MODULES = (
     stories,
     attention,
     heads,
+    growth,
 )
 for module in MODULES:
     RUNS |= dict.fromkeys(module.EXPERIMENTS, module.run)
@@ -76,7 +78,14 @@ SEEDS_OF = dict.fromkeys(
     range(3),
 )
 # A choice is made once, and where nothing is drawn another seed says nothing new.
-ONCE = ["eth-ucy-choice", "fra-eng-8-bits", "fra-eng-nearest", "fra-eng-two-cores"]
+ONCE = [
+    "eth-ucy-choice",
+    "fra-eng-8-bits",
+    "fra-eng-nearest",
+    "fra-eng-two-cores",
+    "growth",
+    "faster",
+]
 SEEDS_OF |= dict.fromkeys(ONCE, range(1))
 
 

@@ -123,7 +123,8 @@ def own_loop(net, bos):
     optimizer = torch.optim.Adam(net.parameters(), lr=LR, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(0))
     net.to(try_gpu()).train()
-    return lambda data: train_epoch(net, data, loss, optimizer, schedule, try_gpu())
+    tools = optimizer, schedule, try_gpu()
+    return lambda data: train_epoch(net, data, loss, *tools)
 
 
 def plain_loop(net, tgt_vocab):
@@ -398,6 +399,28 @@ def most_memory(num_steps):
     return float(done.stdout)
 
 
+def processes(rounds=3):
+    """One process and two, a thread each, on the same batches."""
+    program = ["-m", "benchmarks.team"]
+    start = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    commands = {
+        1: [sys.executable, *program],
+        2: [*start, "--nproc-per-node=2", *program],
+    }
+    speeds = {size: [] for size in commands}
+    for i in range(rounds):
+        for size in sorted(commands, reverse=i % 2):
+            environment = os.environ | {"OMP_NUM_THREADS": "1"}
+            done = subprocess.run(
+                commands[size], capture_output=True, text=True, check=True,
+                env=environment,
+            )  # fmt: skip
+            found = [float(number) for number in done.stdout.split()]
+            speeds[size].append(statistics.median(found))
+    name = "training, d = 256, 2 processes over 1, a thread each"
+    yield name, "≥ 1.7", times(speeds[2], speeds[1])
+
+
 ROWS = {
     "small": small_training,
     "large": large_training,
@@ -407,6 +430,7 @@ ROWS = {
     "beam": beam_against_greedy,
     "loading": loading,
     "attention": long_attention,
+    "processes": processes,
 }
 
 
