@@ -23,7 +23,9 @@ def main(folder, num_epochs, dropout, dies_at):
         steps.append(len(batch[0]))
         if dropout:
             drawn.append(torch.rand_like(batch[0], dtype=torch.float32).mean().item())
-        is_last = int(os.environ.get("RANK", 0)) + 1 == int(os.environ["WORLD_SIZE"])
+        is_last = int(os.environ.get("RANK", 0)) + 1 == int(
+            os.environ.get("WORLD_SIZE", 1)
+        )
         if (
             len(steps) == dies_at
             and is_last

@@ -1,48 +1,48 @@
 """Several processes train as one."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 import torch
 from torch.testing import assert_close
 
+from d2lmini.checkpoints import read_whole
+
 TESTS = Path(__file__).parent
 
 
-def run(size, folder, num_epochs, dropout=0.0, dies_at=0):
-    """What each process left: weights, gradients, losses, rows of its steps, numbers drawn."""
-    folder.mkdir()
+def torchrun(size, *program, restarts=0, folder=None):
+    """Run a program in so many processes; what they wrote to stderr."""
     several = [
         *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
-        f"--nproc-per-node={size}",
-        *(["--max-restarts=1"] if dies_at else []),
-    ]
-    program = [
-        str(TESTS / "team_program.py"),
-        str(folder),
-        str(num_epochs),
-        str(dropout),
+        *(f"--nproc-per-node={size}", f"--max-restarts={restarts}"),
     ]
     paths = os.pathsep.join([str(TESTS), str(TESTS.parent)])
+    settings = {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "CI": "1"}
+    settings |= {"GLOO_SOCKET_IFNAME": "lo", "D2LMINI_DEVICE": "cpu"}
     done = subprocess.run(
-        [*(several if size > 1 else [sys.executable]), *program, str(dies_at)],
-        env=os.environ
-        | {
-            "PYTHONPATH": paths,
-            "GLOO_SOCKET_IFNAME": "lo",
-            "OMP_NUM_THREADS": "1",
-            "CI": "1",
-        }
-        | ({"WORLD_SIZE": "1"} if size == 1 else {}),
+        [*(several if size > 1 else [sys.executable]), *map(str, program)],
+        env=os.environ | settings,
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=240,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    return [torch.load(folder / f"{rank}.pt") for rank in range(size)], done.stderr
+    return done.stderr
+
+
+def run(size, folder, num_epochs, dropout=0.0, dies_at=0):
+    """What each process left: weights, gradients, losses, rows of its steps, numbers drawn."""
+    folder.mkdir()
+    program = TESTS / "team_program.py", folder, num_epochs, dropout, dies_at
+    said = torchrun(size, *program, restarts=min(dies_at, 1))
+    return [torch.load(folder / f"{rank}.pt") for rank in range(size)], said
 
 
 @pytest.mark.parametrize("size", [2, 4])
@@ -79,3 +79,14 @@ def test_one_of_four_is_killed_and_all_go_on_from_the_checkpoint(tmp_path):
         )  # two epochs of two batches were left
         for name, weight in due.items():
             assert_close(weights[name], weight, rtol=1e-4, atol=1e-4)
+
+
+def test_the_program_of_chapter_13_runs_in_two_processes(tmp_path):
+    chapter = TESTS.parent / "book" / "13-after-the-transformer.ipynb"
+    text = "\n".join(c.source for c in nbformat.read(chapter, as_version=4).cells)
+    (program,) = re.findall(r"```python\n(import torch\n.*?)```", text, flags=re.S)
+    (tmp_path / "train.py").write_text(program, encoding="utf-8")
+    said = torchrun(2, "train.py", restarts=3, folder=tmp_path)
+    (loss,) = re.findall(r"epoch 10: loss ([\d.]+)", said)  # one of them reports
+    assert float(loss) < 2.5
+    assert len(read_whole(tmp_path / "train.pt")["history"]) == 10
