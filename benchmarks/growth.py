@@ -13,7 +13,7 @@ from benchmarks.attention import keep_memory
 from benchmarks.common import BATCH_SIZE, NUM_STEPS, make_net
 from benchmarks.speed import make_large, own_loop
 from d2lmini import EncoderStack, load_data_nmt, try_gpu
-from d2lmini.fast import use_fast_attention
+from d2lmini.fast import use_fast_layers
 from d2lmini.transformer import DecoderStack
 
 SIZES = [2**n for n in range(7, 14)]
@@ -56,7 +56,7 @@ def pass_and_back(what, size, kind):
     sizes = BASE | {what: size}
     net = Classifier(sizes["vocabulary"]).to(try_gpu())
     if kind == "kernel":
-        use_fast_attention(net)
+        use_fast_layers(net)
     shape = sizes["batch"], sizes["length"]
     tokens = torch.randint(sizes["vocabulary"], shape, device=try_gpu())
 
@@ -152,7 +152,7 @@ def run_faster(seed, net, kind):
         lens = torch.randint(10, 30, (64,))
         ids = torch.randint(4, 2000, (64, lens.max().item()))
         batch = ids, lens, ids, lens
-    use_fast_attention(model)
+    use_fast_layers(model)
     if kind == "compiled":
         model.compile()
     learn = own_loop(model, 2)

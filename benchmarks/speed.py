@@ -36,7 +36,7 @@ from d2lmini import (
 from d2lmini.batched import beam_search_batch, extend, generate
 from d2lmini.data import cut_padding
 from d2lmini.data.batches import batches
-from d2lmini.fast import fast_attention, use_fast_attention
+from d2lmini.fast import fast_attention, use_fast_layers
 from d2lmini.generation import beam_search, greedy_search
 from d2lmini.training import train_epoch, warmup
 from d2lmini.translator import SubwordTranslator
@@ -113,7 +113,7 @@ def make_large(src_size, tgt_size, is_fast=False):
         TransformerEncoder(src_size, *LARGE), TransformerDecoder(tgt_size, *LARGE)
     )
     if is_fast:
-        use_fast_attention(net)
+        use_fast_layers(net)
     return net.to(try_gpu())
 
 
@@ -152,7 +152,7 @@ def small_training():
     train_iter, *vocabs = load_data_nmt(BATCH_SIZE, NUM_STEPS, 600, "fra-eng")
     sizes = len(vocabs[0]), len(vocabs[1]), 32, 64, 4, 2, 0.1
     fast = make_net(*vocabs)
-    use_fast_attention(fast)
+    use_fast_layers(fast)
     data, bos = [*train_iter], vocabs[1].bos
     nets = {"peer": Peer(*sizes), "plain": make_net(*vocabs), "fast": fast}
     loops = {name: own_loop(net, bos) for name, net in nets.items()}

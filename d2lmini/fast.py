@@ -1,4 +1,6 @@
-"""Attention with PyTorch's own kernel: the same numbers, in memory that grows with the length."""
+"""Attention with PyTorch's own kernel, and dropout with fewer random numbers."""
+
+import math
 
 import torch
 from torch import Tensor, nn
@@ -6,11 +8,37 @@ from torch.nn import functional as F
 
 from d2lmini.arguments import (
     check_attention,
+    check_kind,
     check_mask,
     check_modules,
+    check_probability,
     check_sequences,
 )
 from d2lmini.attention import MultiHeadAttention
+from d2lmini.masks import masked_softmax
+
+
+def fast_dropout(X: Tensor, probability: float) -> Tensor:
+    """F.dropout, on the CPU with one random number of 64 bits for four elements.
+
+    There most of the time of a dropout goes into random numbers, one for each element. Here 16
+    bits decide about each, so its probability is rounded to a multiple of 1 / 65536.
+
+    Args:
+        probability: with which an element becomes 0; the others are divided by what remains.
+    Raises:
+        TypeError, ValueError: X is no tensor, or probability lies outside [0, 1].
+    Source: Srivastava et al. 2014; chapter 13.
+    """
+    check_kind("X", X, Tensor, "a torch.Tensor")
+    check_probability("probability", probability)
+    if not X.is_cpu or probability in (0, 1):
+        return F.dropout(X, probability)
+    size = X.numel()
+    draws = torch.empty(-(-size // 4), dtype=torch.int64).random_(-(2**63), None)
+    numbers = draws.view(torch.int16)[:size].view(X.shape)  # -32768 to 32767, evenly
+    kept = numbers >= round(probability * 2**16) - 2**15
+    return X * (kept.to(X.dtype) / (1 - probability))
 
 
 def fast_attention(
@@ -23,6 +51,7 @@ def fast_attention(
     """The output of attention.scaled_dot_product_attention, without its weights.
 
     The kernel goes through the keys in blocks, and never holds a row of scores for each query.
+    On the CPU none drops weights: with dropout, they are computed there as in a chapter.
 
     Args, Shapes, Raises: as attention.scaled_dot_product_attention.
     Returns:
@@ -32,7 +61,10 @@ def fast_attention(
     check_attention(queries, keys, values, dropout)
     shape = *queries.shape[:-1], keys.shape[-2]  # of scores that nobody computes
     check_mask(mask, torch.empty(shape, dtype=queries.dtype, device="meta"))
-    return F.scaled_dot_product_attention(queries, keys, values, mask, dropout)
+    if dropout == 0 or not queries.is_cpu:
+        return F.scaled_dot_product_attention(queries, keys, values, mask, dropout)
+    scores = queries / math.sqrt(queries.shape[-1]) @ keys.mT
+    return fast_dropout(masked_softmax(scores, mask), dropout) @ values
 
 
 class FastMultiHeadAttention(MultiHeadAttention):
@@ -49,11 +81,20 @@ class FastMultiHeadAttention(MultiHeadAttention):
         )  # (batch, queries, num_hiddens)
 
 
-def use_fast_attention(net: nn.Module) -> None:
-    """Let every MultiHeadAttention of net compute with fast_attention, with the weights it has."""
+class FastDropout(nn.Dropout):
+    """nn.Dropout by fast_dropout."""
+
+    def forward(self, X):
+        return fast_dropout(X, self.p) if self.training else X
+
+
+def use_fast_layers(net: nn.Module) -> None:
+    """Let every MultiHeadAttention and nn.Dropout of net compute fast, with the weights it has."""
     check_modules(net=net)
     for parent in [*net.modules()]:
         for name, child in parent.named_children():
+            if type(child) is nn.Dropout:
+                setattr(parent, name, FastDropout(child.p).train(child.training))
             if type(child) is MultiHeadAttention:
                 fast = FastMultiHeadAttention(
                     child.num_hiddens, child.num_heads, child.dropout

@@ -8,7 +8,13 @@ from conftest import DEVICES, tiny_net
 from torch.testing import assert_close
 
 from d2lmini import MultiHeadAttention, scaled_dot_product_attention
-from d2lmini.fast import FastMultiHeadAttention, fast_attention, use_fast_attention
+from d2lmini.fast import (
+    FastDropout,
+    FastMultiHeadAttention,
+    fast_attention,
+    fast_dropout,
+    use_fast_layers,
+)
 
 TOLERANCE = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
 MASKS = {
@@ -57,7 +63,7 @@ def test_a_net_computes_the_same_with_the_weights_it_has():
     torch.manual_seed(0)
     net = tiny_net()
     fast = copy.deepcopy(net)
-    use_fast_attention(fast)
+    use_fast_layers(fast)
     kinds = [type(m) for m in fast.modules() if isinstance(m, MultiHeadAttention)]
     assert kinds == [FastMultiHeadAttention] * 6
     assert fast.state_dict().keys() == net.state_dict().keys()
@@ -75,9 +81,53 @@ def test_a_net_computes_the_same_with_the_weights_it_has():
 
 def test_dropout_drops_in_training_only():
     torch.manual_seed(0)
-    attention = torch.nn.Sequential(MultiHeadAttention(8, 2, 0.5))
-    use_fast_attention(attention)
-    X = torch.randn(1, 6, 8)
-    assert not attention[0](X, X, X).equal(attention[0](X, X, X))
-    attention.eval()
-    assert attention[0](X, X, X).equal(attention[0](X, X, X))
+    net = tiny_net(dropout=0.5)
+    use_fast_layers(net)
+    layers = [m for m in net.modules() if isinstance(m, torch.nn.Dropout)]
+    assert layers and {type(layer) for layer in layers} == {FastDropout}
+    attention, X = net.encoder.stack.blocks[0].attention, torch.randn(1, 6, 8)
+    assert attention(X, X, X).equal(attention(X, X, X)) and layers[0](X) is X
+    net.train()
+    assert not attention(X, X, X).equal(attention(X, X, X))
+    assert not layers[0](X).equal(layers[0](X))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("probability", [0.1, 0.3, 0.9])
+def test_fast_dropout_drops_as_often_and_keeps_the_mean(probability, dtype, device):
+    torch.manual_seed(0)
+    X = torch.ones(41, 53, 97, dtype=dtype, device=device, requires_grad=True)
+    Y = fast_dropout(X, probability)
+    Y.backward(torch.ones_like(Y))
+    dropped = Y == 0
+    share = dropped.float().mean().item()
+    deviation = (probability * (1 - probability) / X.numel()) ** 0.5
+    assert abs(share - probability) < 4 * deviation
+    assert_close(Y[~dropped], torch.full_like(Y[~dropped], 1 / (1 - probability)))
+    assert_close(X.grad, Y)
+    for axis in range(3):  # no row, and no neighbour, is dropped together with another
+        other = dropped.roll(1, dims=axis)
+        both = (dropped & other).float().mean().item()
+        assert abs(both - probability**2) < 5 * deviation
+
+
+def test_fast_dropout_of_nothing_and_of_everything():
+    X = torch.randn(3, 5)
+    assert fast_dropout(X, 0.0).equal(X) and fast_dropout(X, 1.0).count_nonzero() == 0
+    with pytest.raises(ValueError, match=r"probability \(1.5\) must lie in"):
+        fast_dropout(X, 1.5)
+    with pytest.raises(TypeError, match=r"X \(\[1.0\]\) must be a torch\.Tensor"):
+        fast_dropout([1.0], 0.5)
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_attention_with_dropout_has_the_same_mean(mask):
+    """Values of ones: the output is the sum of the weights that are left."""
+    torch.manual_seed(0)
+    Q, K = torch.randn(2, 3, 4, 8), torch.randn(2, 3, 5, 8)
+    V, mask = torch.ones(2, 3, 5, 8), MASKS[mask]
+    due, _ = scaled_dot_product_attention(Q, K, V, mask)
+    passes = torch.stack([fast_attention(Q, K, V, mask, 0.2) for _ in range(2000)])
+    assert passes.std(dim=0).max() > 0 or not due.any()
+    assert_close(passes.mean(dim=0), due, atol=0.08, rtol=0)

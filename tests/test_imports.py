@@ -27,7 +27,7 @@ ALLOWED = {
     "team": {"randomness"},
     "checkpoints": {"arguments", "randomness", "team"},
     "mixed": {"arguments", "training_arguments"},
-    "fast": {"arguments", "attention"},
+    "fast": {"arguments", "attention", "masks"},
     "training": {"arguments", "checkpoints", "losses", "team", "training_arguments"},
     "data": {"arguments"},
     "generation": {"masks", "training_arguments"},
