@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The nets are small: more threads than one only wait for each other when the machine is busy.
 export OMP_NUM_THREADS ?= 1
-CODE := requirements.txt tools/portable.py $(wildcard results/*.json results/*.pt) $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css')
+CODE := requirements.txt tools/portable.py $(wildcard results/*.json results/*.safetensors) $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css')
 
 .PHONY: book serve lab test lint unit notebooks pages bench mutants lock clean
 

@@ -32,7 +32,7 @@ EXPERIMENTS = {
         }
         | TRAINING,
     ],
-    "fra-eng-8-bits": [{"name": "fra-eng", "model": "fra-eng-full.pt"}],
+    "fra-eng-8-bits": [{"name": "fra-eng", "model": "fra-eng-full.safetensors"}],
 }
 RECIPES = dict.fromkeys(EXPERIMENTS, RECIPE)
 
@@ -118,7 +118,7 @@ def run(seed, name, model, **setting):
     """Train and test one of them; what came out, as a dict for the ledger."""
     splits = split_pairs(name)
     sentences, references = [*splits["test"]], [*splits["test"].values()]
-    if model.endswith(".pt"):
+    if model.endswith(".safetensors"):
         return run_file(model, sentences, references)
     if model == "nearest sentence":
         known = [*splits["train"]]

@@ -269,7 +269,7 @@ def decoding(num_steps=100):
 def test_captions():
     """1,000 English captions into French, by the stored net of chapter 8."""
     torch.set_num_threads(CORES)
-    translator = SubwordTranslator.load(RESULTS / "fra-eng-full.pt")
+    translator = SubwordTranslator.load(RESULTS / "fra-eng-full.safetensors")
     sentences = [english for _, english in read_pairs("multi30k", "test")]
     net, vocab, num_steps = translator.net, translator.vocab, translator.num_steps
     ids, lens = translator.encode(sentences)

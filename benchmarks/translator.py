@@ -153,7 +153,7 @@ def scores(predictions, references):
 
 def run(seed, name, num_merges, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout,
         **training):  # fmt: skip
-    """Train once, test once; what came out, and the weights in results/name-seed.pt."""
+    """Train once, test once; what came out, and the weights in a file of results/."""
     splits, start = split_pairs(name), time.perf_counter()
     val, test = (([*splits[s]], [*splits[s].values()]) for s in ("val", "test"))
     pairs = [(e, f) for e, french in splits["train"].items() for f in french]
@@ -168,6 +168,6 @@ def run(seed, name, num_merges, num_hiddens, ffn_num_hiddens, num_heads, num_lay
         "curve": fit(translator, pairs, val, **training),
         "seconds": time.perf_counter() - start,
     }
-    path, licence = RESULTS / f"fra-eng-full-{seed}.pt", REGISTRY[name].licence
+    path, licence = RESULTS / f"fra-eng-full-{seed}.safetensors", REGISTRY[name].licence
     translator.save(path, data=licence, training=training, seed=seed, commit=commit())
     return found | tested(translator, *test)

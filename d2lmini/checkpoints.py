@@ -1,7 +1,6 @@
 """A training in a file: what it takes to go on as if nothing had happened."""
 
 import math
-import os
 import pickle
 import zipfile
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import torch
 
 from d2lmini.arguments import check_count, check_kind
+from d2lmini.files import write_file
 from d2lmini.randomness import random_states, set_random_states
 from d2lmini.team import is_first
 
@@ -21,17 +21,7 @@ def write_whole(state: dict, path: Path) -> None:
     Raises:
         OSError: the folder cannot be written to, or the disk is full; path is as it was.
     """
-    part = path.with_name(f"{path.name}.part")
-    try:
-        with part.open("wb") as file:
-            torch.save(state, file)
-            file.flush()
-            os.fsync(file.fileno())  # on the disk, before it gets the name
-        part.replace(path)  # at once, as far as any reader can tell
-    except (OSError, RuntimeError) as error:  # PyTorch's own word for a full disk
-        raise OSError(f"path ({path}) could not be written: {error}") from error
-    finally:
-        part.unlink(missing_ok=True)
+    write_file(path, lambda file: torch.save(state, file))
 
 
 def read_whole(path: Path) -> dict:

@@ -364,6 +364,9 @@ BAD = [
     ("split", "sentence", "a list", lambda: Subwords([]).split(["he"])),
     ("translate", "sentences", "one string", lambda: SUBWORDS().translate("he is")),
     ("load", "path", "None", lambda: SubwordTranslator.load(None)),
+    ("save", "path", "None", lambda: SUBWORDS().save(None)),
+    ("save", "about", "a set", lambda: SUBWORDS().save("none", licence={"MIT"})),
+    ("save", "about", "no number", lambda: SUBWORDS().save("none", loss=float("nan"))),
     # classification
     ("AttentionPooling", "num_hiddens", "zero", lambda: AttentionPooling(0)),
     ("AttentionPooling", "X", "2-d", lambda: AttentionPooling(4)(torch.ones(2, 4))),

@@ -50,7 +50,7 @@ def test_no_line_of_a_solution_is_left(student):
     for path in student.rglob("*"):
         if path.is_file() and path.suffix not in (
             ".json",
-            ".pt",
+            ".safetensors",
         ):  # the ledger has no code
             text = (
                 "\n".join(sources([read(path)]))

@@ -294,7 +294,7 @@ def test_numbers_arrive_as_they_are(browser, bits):
 
 @pytest.fixture(scope="module")
 def real_translator():
-    return SubwordTranslator.load(RESULTS / "fra-eng-full.pt")
+    return SubwordTranslator.load(RESULTS / "fra-eng-full.safetensors")
 
 
 @pytest.fixture(scope="module")

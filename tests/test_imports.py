@@ -25,7 +25,8 @@ ALLOWED = {
     "losses": {"training_arguments"},
     "randomness": set(),
     "team": {"randomness"},
-    "checkpoints": {"arguments", "randomness", "team"},
+    "files": set(),
+    "checkpoints": {"arguments", "files", "randomness", "team"},
     "mixed": {"arguments", "training_arguments"},
     "fast": {"arguments", "attention", "masks"},
     "training": {"arguments", "checkpoints", "losses", "team", "training_arguments"},
@@ -35,8 +36,8 @@ ALLOWED = {
     "batched": {"data", "generation", "masks", "training_arguments"},
     "eight_bits": set(),
     "ledger": {"arguments"},
-    "translator": {"arguments", "batched", "data", "devices", "eight_bits", "generation",
-                   "transformer"},
+    "translator": {"arguments", "batched", "data", "devices", "eight_bits", "files",
+                   "generation", "transformer"},
     "classification": {"arguments", "data", "masks", "training_arguments"},
     "trajectories": {"arguments", "data", "layers", "masks", "positions", "transformer"},
     "efficient": {"arguments"},
@@ -183,6 +184,7 @@ def test_importing_the_package_loads_no_plots_tables_widgets_or_web_client():
         "pooch",
         "requests",
         "sacrebleu",
+        "safetensors",
     }
     assert heavy & set(loaded.stdout.split()) == set()
     assert set(loaded.stdout.split()) - STANDARD <= {"d2lmini"}

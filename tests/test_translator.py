@@ -1,5 +1,9 @@
 """The translator that is ready for use."""
 
+import errno
+import json
+import os
+import struct
 from pathlib import Path
 
 import pytest
@@ -10,6 +14,7 @@ from benchmarks.captions import make_source, run_pieces
 from d2lmini import normalise, padding_mask, read_pairs
 from d2lmini.data.subwords import join, learn_merges
 from d2lmini.eight_bits import from_bytes, to_bytes
+from d2lmini.files import read_tensors, write_file, write_tensors
 from d2lmini.translator import SubwordTranslator
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -69,10 +74,11 @@ def test_a_look_is_at_the_translation_that_is_made(translator):
 
 
 def test_what_is_saved_comes_back(translator, tmp_path):
-    path = tmp_path / "translator.pt"
-    translator.save(path, licence="none")
+    path = tmp_path / "translator.safetensors"
+    translator.save(str(path), licence="none")
     again = SubwordTranslator.load(path)
     assert again.about == {"licence": "none"} and again.sizes == SIZES
+    assert again.num_steps == translator.num_steps and not again.net.training
     assert again.vocab.idx_to_token == translator.vocab.idx_to_token
     assert again.subwords.ranks == translator.subwords.ranks
     for name, weights in translator.net.state_dict().items():
@@ -80,7 +86,7 @@ def test_what_is_saved_comes_back(translator, tmp_path):
         step = weights.abs().amax(dim=-1, keepdim=True) / 127
         assert ((got - weights).abs() <= 0.51 * step + 1e-9).all(), name
     number = sum(p.numel() for p in translator.net.parameters())
-    assert path.stat().st_size < 2 * number + 60_000
+    assert path.stat().st_size < 2 * number + 30_000
     tables = (
         again.net.decoder.output.weight,
         again.net.encoder.embedding.embedding.weight,
@@ -97,17 +103,188 @@ def test_bytes_are_off_by_half_a_scale():
     assert torch.equal(from_bytes(*to_bytes(vector)), vector)
 
 
-def test_another_file_is_refused(tmp_path):
-    path = tmp_path / "weights.pt"
-    torch.save({"net": torch.ones(2)}, path)
-    with pytest.raises(
-        ValueError, match=r"must be a file that SubwordTranslator\.save wrote"
-    ):
+def test_what_is_loaded_is_saved_as_the_same_bytes(translator, tmp_path):
+    """Again and again: a scale is such that its row's largest number is 127 once more."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    translator.save(first, licence="none")
+    again = SubwordTranslator.load(first)
+    again.save(second, **again.about)
+    assert first.read_bytes() == second.read_bytes()
+    again.net.half()  # the file is of 32 bits, whatever the network is of
+    again.save(second)
+    assert SubwordTranslator.load(second).net.decoder.output.bias.dtype == torch.float32
+
+
+def refused(path, said):
+    """Load a file that is refused with these words; it is left as it was."""
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=said) as caught:
+        SubwordTranslator.load(path)
+    assert f"path ({path})" in str(caught.value)
+    assert path.read_bytes() == before and os.listdir(path.parent) == [path.name]
+
+
+def test_a_file_that_was_cut_short_is_refused(translator, tmp_path):
+    path = tmp_path / "translator.safetensors"
+    translator.save(path)
+    whole = path.read_bytes()
+    start = 8 + struct.unpack("<Q", whole[:8])[0]  # of the first tensor
+    for length in (0, 1, 8, 100, start, (start + len(whole)) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        refused(path, "must be a safetensors file; it was cut short, or is none")
+    path.write_bytes(whole + b"0")
+    refused(path, "must be a safetensors file")
+
+
+class Program:
+    """An object that runs a program when it is loaded."""
+
+    def __reduce__(self):
+        return os.mkdir, ("hacked",)
+
+
+def test_another_file_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "weights.safetensors"
+    for thing in ({"net": torch.ones(2)}, Program()):
+        torch.save(thing, path)
+        refused(path, "must be a safetensors file")
+    write_tensors(path, {"net": torch.ones(2)}, {})
+    refused(path, r"must be a file that SubwordTranslator\.save wrote")
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match=r"weights\.safetensors"):
         SubwordTranslator.load(path)
 
 
+def with_metadata(path, metadata):
+    """Write a file of one tensor by hand."""
+    header = {"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}
+    if metadata is not None:
+        header["__metadata__"] = metadata
+    header = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
+
+
+@pytest.mark.parametrize(
+    "metadata, said",
+    [
+        (None, "must have metadata of d2lmini"),
+        ({"format": "pt"}, "must have metadata of d2lmini"),
+        ({"d2lmini": "[]"}, "must have metadata of d2lmini"),
+        ({"d2lmini": '{"format": '}, "has metadata that is no JSON"),
+        ({"d2lmini": 100_000 * "["}, "has metadata that is no JSON"),
+        ({"d2lmini": {}}, "must be a safetensors file"),
+    ],
+    ids=["none", "of another program", "a list", "cut", "deep", "no text"],
+)
+def test_other_metadata_is_refused(tmp_path, metadata, said):
+    path = tmp_path / "weights.safetensors"
+    with_metadata(path, metadata)
+    refused(path, said)
+
+
+TABLE = "encoder.embedding.embedding.weight"
+BIAS = "decoder.output.bias"
+# what is changed (None: is taken away) -> what is said
+NOTES = [
+    ("format", "photo", r"must be a file that SubwordTranslator\.save wrote"),
+    ("format", None, r"must be a file that SubwordTranslator\.save wrote"),
+    ("version", 2, "has version 2; this d2lmini reads 1"),
+    ("version", None, "has version None; this d2lmini reads 1"),
+    *((name, None, f"lacks {name}")
+      for name in ("merges", "tokens", "sizes", "num_steps", "about")),
+    ("merges", {}, r"merges \({}\) must be a list of pairs"),
+    ("merges", ["ou"], r"merges: pair \('ou'\) must be a pair of strings"),
+    ("merges", [["o", "u", "i"]], "must be a pair of strings"),
+    ("merges", [["o", 1]], "must be a pair of strings"),
+    ("tokens", "abc", "tokens .* must be a list of strings"),
+    ("tokens", [1], "tokens must hold strings"),
+    ("tokens", ["a", "a"], "tokens must be pieces without spaces, each there once"),
+    ("tokens", ["a b"], "tokens must be pieces without spaces"),
+    ("tokens", [""], "tokens must be pieces without spaces"),
+    ("tokens", ["<pad>"], "tokens must be pieces without spaces"),
+    ("tokens", [], "must be torch.float32 of shape"),
+    ("tokens", [str(i) for i in range(100_000)], "too few numbers"),
+    ("sizes", 16, r"sizes \(16\) must be a list"),
+    ("sizes", [16, 32, 2, 2], "sizes: not enough values"),
+    ("sizes", [16, 32, "2", 2, 0.1], r"num_heads \('2'\) must be a whole number"),
+    ("sizes", [16, 32, 3, 2, 0.1], r"num_hiddens \(16\) must be divisible"),
+    ("sizes", [15, 32, 3, 2, 0.1], r"num_hiddens \(15\) must be even"),
+    ("sizes", [16, 32, 2, 0, 0.1], r"num_layers \(0\) must be at least 1"),
+    ("sizes", [16, 32, 2, 2, 2], r"dropout \(2\) must lie in"),
+    ("sizes", [16, 32, 2, 1, 0.1], "has a tensor .* that its net has not"),
+    ("sizes", [16, 16, 2, 2, 0.1], "must be torch.float32 of shape"),
+    ("sizes", [16, 32, 2, 10**9, 0.1], r"too few numbers for a net of sizes \[16"),
+    ("sizes", [16, 10**9, 2, 2, 0.1], "too few numbers"),
+    ("sizes", [10**9, 32, 2, 2, 0.1], "too few numbers"),
+    ("num_steps", 0, r"num_steps \(0\) must be at least 1"),
+    ("num_steps", "40", r"num_steps \('40'\) must be a whole number"),
+    ("about", "MIT", r"about \('MIT'\) must be a dictionary"),
+]  # fmt: skip
+TENSORS = [
+    (BIAS, None, f"lacks the tensor {BIAS}"),
+    (TABLE, None, f"lacks the tensor {TABLE}"),
+    (f"{TABLE}.scale", None, f"lacks the tensor {TABLE}.scale"),
+    (BIAS, lambda x: x[1:], f"its {BIAS} must be torch.float32 of shape"),
+    (BIAS, lambda x: x[:, None], "must be torch.float32 of shape"),
+    (BIAS, lambda x: x.half(), "must be torch.float32 .* is torch.float16"),
+    (TABLE, lambda x: x.T.contiguous(), f"its {TABLE} must be torch.int8 of shape"),
+    (TABLE, lambda x: x.float(), "must be torch.int8 .* is torch.float32"),
+    (f"{TABLE}.scale", lambda x: x[:1], "must be torch.float32 of shape"),
+    (f"{TABLE}.scale", lambda x: x.double(), "is torch.float64"),
+]
+
+
+@pytest.mark.parametrize("name, change, said", NOTES + TENSORS)
+def test_a_file_that_save_would_not_write_is_refused(
+    translator, tmp_path, name, change, said
+):
+    path = tmp_path / "translator.safetensors"
+    translator.save(path)
+    tensors, notes = read_tensors(path)
+    parts = notes if name in notes else tensors
+    parts[name] = change(parts[name]) if callable(change) else change
+    if change is None:
+        del parts[name]
+    write_tensors(path, tensors, notes)
+    refused(path, said)
+
+
+def test_a_tensor_too_many_is_refused(translator, tmp_path):
+    path = tmp_path / "translator.safetensors"
+    translator.save(path)
+    tensors, notes = read_tensors(path)
+    write_tensors(path, tensors | {"a": torch.ones(1)}, notes)
+    refused(path, "has a tensor a that its net has not")
+
+
+def test_a_save_that_fails_leaves_the_old_file(translator, tmp_path, monkeypatch):
+    path = tmp_path / "translator.safetensors"
+    translator.save(path)
+    before = path.read_bytes()
+
+    def half(file):
+        file.write(before[:1000])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match=r"path \(.*\) could not be written: .*No space"):
+        write_file(path, half)
+    assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
+    with pytest.raises(TypeError, match=r"about \(.*'MIT'.*\) must be what JSON"):
+        translator.save(path, licence={"MIT"})
+    assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
+
+    def stop(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("os.fsync", stop)  # save goes the same way
+    with pytest.raises(OSError, match=r"could not be written: .*Input/output"):
+        translator.save(path, licence="none")
+    assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
+
+
 def test_the_translator_of_the_ledger_is_small_and_translates():
-    path = RESULTS / "fra-eng-full.pt"
+    path = RESULTS / "fra-eng-full.safetensors"
     assert path.stat().st_size < 2_000_000
     translator = SubwordTranslator.load(path)
     assert "tatoeba.org" in translator.about["data"]

@@ -20,7 +20,8 @@ A chapter shows the code of its files as it runs, line by line. What must hold f
 `checking/properties.py`, `comparisons.py` and `gradients.py`, and readers call it as `check.…`;
 the bugs of the museum are in `checking/bugs.py`. Checks of arguments are in `arguments.py` and
 `training_arguments.py`, and in `data/arguments.py` for text and paths. Recorded runs, the ledger
-of `results/`, are read by `ledger.py`; `checkpoints.py` keeps a training in a file.
+of `results/`, are read by `ledger.py`; `checkpoints.py` keeps a training in a file; `files.py`
+writes a file whole or not at all, weights that are passed on as safetensors.
 
 `python tools/package_map.py` writes this page from the notebooks.
 

@@ -20,7 +20,7 @@ def french_of(figure, due):
 
 @pytest.mark.parametrize("scheme", ["http", "file"])
 def test_the_front_page_translates_what_is_typed_as_pytorch_does(visit, scheme):
-    translator = SubwordTranslator.load(RESULTS / "fra-eng-full.pt")
+    translator = SubwordTranslator.load(RESULTS / "fra-eng-full.safetensors")
     opened = visit(scheme, FRONT)
     figure = opened.page.locator(".d2lmini-figure")
     chips = figure.locator(".controls .chip").all_inner_texts()
@@ -43,7 +43,7 @@ def test_the_front_page_translates_what_is_typed_as_pytorch_does(visit, scheme):
 
 
 def test_the_large_network_of_chapter_9_writes_what_pytorch_does(visit):
-    translator = SubwordTranslator.load(RESULTS / "fra-eng-full.pt")
+    translator = SubwordTranslator.load(RESULTS / "fra-eng-full.safetensors")
     opened = visit("file", "book/09-attention-maps.html")
     figure = opened.page.locator("#figure-translator")
     figure.get_by_role("button", name="The large network").click()
