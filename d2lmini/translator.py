@@ -15,6 +15,10 @@ from d2lmini.eight_bits import from_bytes, to_bytes
 from d2lmini.generation import greedy_search
 from d2lmini.transformer import EncoderDecoder, TransformerDecoder, TransformerEncoder
 
+# Characters of which pieces are made, as in the figures: more than num_steps pieces have. To split
+# one word takes a time that grows with the square of its length.
+LONGEST_TEXT = 2000
+
 
 class Look(NamedTuple):
     """A translation and what it came from, all in pieces, <eos> included."""
@@ -52,7 +56,8 @@ class SubwordTranslator:
     def encode(self, sentences: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
         """Ids (sentences, num_steps) and valid_lens (sentences,)."""
         check_strings("sentences", sentences)
-        pieces = [self.subwords.split(normalise(sentence)) for sentence in sentences]
+        texts = (normalise(sentence)[:LONGEST_TEXT] for sentence in sentences)
+        pieces = [self.subwords.split(text) for text in texts]
         return encode(pieces, self.vocab, self.num_steps)
 
     def translate(
