@@ -25,6 +25,9 @@ from d2lmini.transformer import EncoderDecoder, TransformerDecoder, TransformerE
 FORMAT, VERSION = "d2lmini translator", 1  # of the files that save writes
 NOTES = "merges", "tokens", "sizes", "num_steps", "about"
 SCALE = ".scale"  # after the name of a matrix: what its rows are multiplied by
+# Characters of which pieces are made, as in the figures: more than num_steps pieces have. To split
+# one word takes a time that grows with the square of its length.
+LONGEST_TEXT = 2000
 
 
 class Look(NamedTuple):
@@ -63,7 +66,8 @@ class SubwordTranslator:
     def encode(self, sentences: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
         """Ids (sentences, num_steps) and valid_lens (sentences,)."""
         check_strings("sentences", sentences)
-        pieces = [self.subwords.split(normalise(sentence)) for sentence in sentences]
+        texts = (normalise(sentence)[:LONGEST_TEXT] for sentence in sentences)
+        pieces = [self.subwords.split(text) for text in texts]
         return encode(pieces, self.vocab, self.num_steps)
 
     def translate(

@@ -64,7 +64,7 @@ def fra_eng(monkeypatch):
 def no_download(monkeypatch, request):
     """No test reaches for the network."""
 
-    def refuse(file):
+    def refuse(file, path):
         pytest.fail(f"a test wants to download {file.url}")
 
     if request.module.__name__ != "test_registry":  # which has a server of its own

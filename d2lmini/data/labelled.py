@@ -13,6 +13,8 @@ from d2lmini.data.catalogue import LABELLED
 from d2lmini.data.registry import read_rows
 from d2lmini.data.text import Vocab, encode, normalise
 
+MOST_DIGITS = 9  # of a label
+
 
 def read_labelled(
     name: str | Path = "reviews-mini",
@@ -38,9 +40,10 @@ def read_labelled(
     for path, number, text, label in islice(
         read_rows(name, split, LABELLED), num_examples
     ):
-        if not (label.isascii() and label.isdigit()):
+        if not (label.isascii() and label.isdigit() and len(label) <= MOST_DIGITS):
             raise ValueError(
-                f"{path}, line {number}: label ({label!r}) must be a whole number, at least 0"
+                f"{path}, line {number}: label ({label!r:.60}) must be a whole number, at least 0, "
+                f"of at most {MOST_DIGITS} digits"
             )
         texts.append((text, int(label)))
     return texts

@@ -1,6 +1,5 @@
 """Paths of pedestrians: from files of positions to windows of evenly spaced steps."""
 
-import math
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from d2lmini.data.catalogue import POSITIONS
 from d2lmini.data.registry import find_paths, read_lines
 
 STEP_SECONDS = 0.4  # from one position to the next, in every file of the registry
+LARGEST = 10**9  # what a frame, a pedestrian or a position in metres can be
 
 
 class Track(NamedTuple):
@@ -81,14 +81,14 @@ def _position(path, number, line):
     """Frame and pedestrian as whole numbers, x and y, from one line of a file."""
     try:
         frame, pedestrian, x, y = (float(cell) for cell in line.split())
-        if not all(map(math.isfinite, (frame, pedestrian, x, y))):
-            raise ValueError
+        if not all(abs(number) <= LARGEST for number in (frame, pedestrian, x, y)):
+            raise ValueError  # NaN is not at most anything
         if frame % 1 or pedestrian % 1:
             raise ValueError
     except ValueError:
         raise ValueError(
-            f"{path}, line {number}: expected {' '.join(POSITIONS)}, four numbers of which the "
-            f"first two are whole, got {line.strip()!r:.60}"
+            f"{path}, line {number}: expected {' '.join(POSITIONS)}, four numbers up to "
+            f"{LARGEST:,} of which the first two are whole, got {line.strip()!r:.60}"
         ) from None
     return int(frame), int(pedestrian), x, y
 

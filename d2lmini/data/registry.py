@@ -5,33 +5,24 @@ To add a data set, add an entry to the catalogue.
 
 import gzip
 import os
-import zipfile
 import zlib
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
 from d2lmini.data.catalogue import EMBEDDED, PAIRS, REGISTRY, File
+from d2lmini.data.downloads import check_hash, download, leads_out, one_at_a_time
 
 CORPORA = Path(__file__).parents[1] / "corpora"  # one folder a corpus, one file a split
+LONGEST_LINE = 1_000_000  # characters
 
 
 def data_folder() -> Path:
     """$D2LMINI_DATA, else the folder that this system has for caches."""
-    return Path(storage().abspath)
-
-
-def storage(file: File | None = None):
-    """The data folder as pooch sees it, with what it has to know to fetch a file."""
     import pooch  # only here: importing the package must not load a web client
 
-    keeper = pooch.create(
-        path=pooch.os_cache("d2lmini"), base_url="", env="D2LMINI_DATA"
-    )
-    if file is not None:
-        name = Path(file.url).name if file.archive_hash else file.path
-        keeper.registry[name] = file.archive_hash or f"sha256:{file.sha256}"
-        keeper.urls[name] = file.url
-    return keeper
+    cache = pooch.os_cache("d2lmini")
+    return Path(pooch.create(cache, base_url="", env="D2LMINI_DATA").abspath)
 
 
 def columns_of(name: str) -> tuple[str, ...]:
@@ -55,11 +46,11 @@ def splits_of(name: str | Path, columns: tuple[str, ...]) -> dict:
         if name in REGISTRY:
             return REGISTRY[name].splits
         return {path.stem: (path,) for path in sorted((CORPORA / name).glob("*.tsv"))}
-    own = Path(name).expanduser()
-    if not own.is_file():
+    own = Path(os.path.expanduser(name))  # which leaves "~nobody" as it is
+    if not os.path.isfile(own):  # which is False for what can be no path
         raise ValueError(
-            f"name ({str(name)!r}) must be one of {sorted(known)} or the path of a file with "
-            f"{'<TAB>'.join(columns)} lines{', not of a folder' * own.is_dir()}"
+            f"name ({str(name)!r:.300}) must be one of {sorted(known)} or the path of a file with "
+            f"{'<TAB>'.join(columns)} lines{', not of a folder' * os.path.isdir(own)}"
         )
     return {"train": (own,)}
 
@@ -81,7 +72,7 @@ def find_paths(
     splits = splits_of(name, columns)
     if not isinstance(split, str) or split not in splits:
         raise ValueError(
-            f"split ({split!r}) must be one of {sorted(splits)}: {str(name)!r} has no other"
+            f"split ({split!r:.80}) must be one of {sorted(splits)}: {str(name)!r} has no other"
         )
     return tuple(
         fetch(file, REGISTRY[name].licence) if isinstance(file, File) else file
@@ -93,14 +84,21 @@ def read_lines(path: Path):
     """Yield the lines of a UTF-8 file, gzipped or not.
 
     Raises:
-        ValueError: it is not UTF-8, or no whole gzip file.
+        ValueError: it is not UTF-8, no whole gzip file, or has a line longer than LONGEST_LINE.
     """
     is_gzipped = path.suffix == ".gz"
     try:
         with (gzip.open if is_gzipped else open)(
             path, "rt", encoding="utf-8-sig"
         ) as lines:
-            yield from lines
+            # Nor does a small gzip file of a gigabyte without an end of line fill the memory.
+            bounded = iter(partial(lines.readline, LONGEST_LINE + 1), "")
+            for number, line in enumerate(bounded, start=1):
+                if len(line) > LONGEST_LINE:
+                    raise ValueError(
+                        f"{path}, line {number} must be at most {LONGEST_LINE} characters long"
+                    )
+                yield line
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be UTF-8: {error}") from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -125,7 +123,9 @@ def read_rows(name: str | Path, split: str, columns: tuple[str, str]):
             yield paths[0], number, cells[0], cells[1]
         elif cells != [""]:
             form, got = "<TAB>".join(columns), "\t".join(cells)
-            raise ValueError(f"{paths[0]}, line {number}: expected {form}, got {got!r}")
+            raise ValueError(
+                f"{paths[0]}, line {number}: expected {form}, got {got!r:.80}"
+            )
     if is_empty:
         form = "<TAB>".join(columns)
         raise ValueError(f"{paths[0]} must hold at least one line of {form}")
@@ -155,55 +155,36 @@ def fetch(file: File, licence: str) -> Path:
         ValueError: something else lies in its place.
         OSError: the download failed; nothing is left of it.
     """
+    if leads_out(file.path):
+        raise ValueError(f"path ({file.path!r}) must not lead out of the data folder")
     path = data_folder() / file.path
-    if path.exists():
-        if problem := mismatch(path, file):
-            raise ValueError(
-                f"{path} {problem}: move it away to have the registered file downloaded, "
-                "or set D2LMINI_DATA to another folder"
-            )
-        return path
-    print(f"downloading {file.path} ({file.num_bytes / 1e6:.1f} MB; {licence})")
-    try:
-        download(file)
-        problem = mismatch(path, file) if path.exists() else "is not in the archive"
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        problem = f"could not be fetched: {error}"
-    if problem:
-        if path.exists():  # missing_ok does not cover a data folder that is a file
-            path.unlink()
-        raise OSError(
-            f"could not download {file.url}: {file.path} {problem}. To go on without a download, "
-            f"put that file at {path} ({file.num_bytes} bytes, sha256 {file.sha256})"
+    if not path.exists():
+        try:
+            with one_at_a_time(path.parent):
+                if not path.exists():  # nor has another process brought it meanwhile
+                    size = f"{file.num_bytes / 1e6:.1f} MB"
+                    print(f"downloading {file.path} ({size}; {licence})")
+                    download(file, path)
+        except (OSError, ValueError) as error:
+            raise OSError(
+                f"could not download {file.url}: {file.path} could not be fetched: {error}. To go "
+                f"on without a download, put that file at {path} ({file.num_bytes} bytes, sha256 "
+                f"{file.sha256})"
+            ) from error
+    if problem := mismatch(path, file):
+        raise ValueError(
+            f"{problem}: move it away to have the registered file downloaded, "
+            "or set D2LMINI_DATA to another folder"
         )
     return path
 
 
-def download(file: File) -> None:
-    """Fetch a file into the data folder; pooch compares the hash of what comes."""
-    import pooch
-
-    (name,) = storage(file).registry
-    if file.archive_hash is None:
-        storage(file).fetch(name, progressbar=True)
-        return
-    unzip = pooch.Unzip(members=[file.path], extract_dir=".")
-    try:
-        storage(file).fetch(name, processor=unzip, progressbar=True)
-    finally:
-        if (data_folder() / name).exists():
-            (data_folder() / name).unlink()
-
-
 def mismatch(path: Path, file: File) -> str:
     """What is wrong with what lies at path, in words; empty if it is the registered file."""
-    import pooch
-
     if not path.is_file():
-        return "is a folder, and a file is registered"
-    sha256 = pooch.file_hash(str(path))
-    return (
-        ""
-        if sha256 == file.sha256
-        else f"has sha256 {sha256}, registered is {file.sha256}"
-    )
+        return f"{path} is a folder, and a file is registered"
+    try:
+        check_hash(str(path), path, f"sha256:{file.sha256}")
+    except ValueError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,127 @@
+"""From the web into the data folder: a file is there whole and checked, or it is not there."""
+
+import os
+import shutil
+import zipfile
+import zlib
+from contextlib import contextmanager
+from lzma import LZMAError
+from pathlib import Path, PurePosixPath
+
+from d2lmini.data.catalogue import File
+
+TIME_LIMIT = 30  # seconds in which a server must send something
+MALFORMED = zipfile.BadZipFile, zlib.error, LZMAError, EOFError, RuntimeError
+
+
+@contextmanager
+def one_at_a_time(folder: Path):
+    """Within it, no other process downloads into the folder; who comes later waits.
+
+    The system frees the lock of a process that ends, however it ends. Its file, .lock, stays: if
+    it were deleted, one process could lock the old file and another a new one.
+
+    Raises:
+        OSError: the folder cannot be written to.
+    """
+    from filelock import FileLock, Timeout  # only here: as little to import as can be
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=1)
+    except Timeout:
+        print(f"another process is downloading into {folder}; waiting for it")
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def download(file: File, path: Path) -> None:
+    """Fetch a file to a path; nothing lies there before all of it has come and been checked.
+
+    To be called by one process at a time: what one that was killed has left is overwritten.
+
+    Raises:
+        OSError, ValueError: nothing comes, or something else; nothing is left of it.
+    """
+    came, unpacked = (path.with_name(f".{path.name}.{is_}") for is_ in ("came", "file"))
+    try:
+        if file.archive_hash is None:
+            save(file.url, came, file.num_bytes)
+        else:
+            # The size of an archive is not registered; it holds the file and little else.
+            save(file.url, came, 2 * file.num_bytes + 1_000_000)
+            check_hash("the archive", came, file.archive_hash)
+            unpack(came, file, unpacked)
+            os.replace(unpacked, came)
+        check_hash("it", came, f"sha256:{file.sha256}")
+        os.replace(came, path)
+    finally:
+        for left in (came, unpacked):
+            left.unlink(missing_ok=True)
+
+
+class Bounded:
+    """A file that takes num_bytes, and refuses what would be more."""
+
+    def __init__(self, file, num_bytes: int):
+        self.file, self.num_bytes, self.left = file, num_bytes, num_bytes
+
+    def write(self, chunk: bytes) -> None:
+        """Write a piece that still fits."""
+        self.left -= len(chunk)
+        if self.left < 0:
+            raise ValueError(f"it is longer than {self.num_bytes} bytes")
+        self.file.write(chunk)
+
+    def flush(self) -> None:
+        """What a downloader calls after each piece."""
+        self.file.flush()
+
+
+def save(url: str, path: Path, num_bytes: int) -> None:
+    """Write what a server sends to a file, num_bytes at the most; redirections are followed."""
+    import pooch  # only here: importing the package must not load a web client
+
+    fetch = pooch.HTTPDownloader(progressbar=True, timeout=TIME_LIMIT)
+    with path.open("wb") as opened:
+        fetch(url, Bounded(opened, num_bytes), None)
+
+
+def unpack(archive: Path, file: File, path: Path) -> None:
+    """Write the one registered member of a zip archive to path, and no other.
+
+    Raises:
+        ValueError: there is no such member, it is longer than registered, or a member has a
+            path that leads out of the data folder.
+    """
+    try:
+        with zipfile.ZipFile(archive) as opened, path.open("wb") as place:
+            names = opened.namelist()
+            for name in filter(leads_out, names):
+                raise ValueError(f"the archive has a member that leads out: {name!r}")
+            if file.path not in names:
+                raise ValueError(f"{file.path} is not in the archive")
+            with opened.open(file.path) as member:
+                shutil.copyfileobj(member, Bounded(place, file.num_bytes))
+    except MALFORMED as error:
+        raise ValueError(f"the archive cannot be read: {error}") from error
+
+
+def leads_out(name: str) -> bool:
+    """Whether a path below a folder would leave that folder, on any system."""
+    path = PurePosixPath(name.replace("\\", "/"))
+    return path.is_absolute() or ".." in path.parts or ":" in name
+
+
+def check_hash(name: str, path: Path, known: str) -> None:
+    """What lies at path has a known hash, algorithm:hex digest."""
+    import pooch
+
+    algorithm, digest = known.split(":")
+    found = pooch.file_hash(str(path), alg=algorithm)
+    if found != digest:
+        raise ValueError(f"{name} has {algorithm} {found}, registered is {digest}")
