@@ -46,11 +46,8 @@ def drop_dead_state(app, pagename, templatename, context, doctree):
                 for model, widget in saved["state"].items()
                 if widget["model_module"] == "anywidget"
             }
-            styles = set()  # one for all figures, which need it once
             for widget in saved["state"].values():
-                if widget["state"].get("_css") in styles:
-                    del widget["state"]["_css"]
-                styles.add(widget["state"].get("_css"))
+                del widget["state"]["_css"]  # all pages share figure.css
                 for buffer in widget.get("buffers", []):
                     move_out(app, context, buffer)
             # A token may hold "</script>", which would end this script.
