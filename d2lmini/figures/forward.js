@@ -4,18 +4,10 @@
 
 import { numbersOf } from "./weights.js";
 
-// Four sums, none of which waits for another: twice as fast as one.
 export const dot = (a, b) => {
-  let [r, s, t, u] = [0, 0, 0, 0];
-  let k = 0;
-  for (; k + 3 < a.length; k += 4) {
-    r += a[k] * b[k];
-    s += a[k + 1] * b[k + 1];
-    t += a[k + 2] * b[k + 2];
-    u += a[k + 3] * b[k + 3];
-  }
-  for (; k < a.length; k++) r += a[k] * b[k];
-  return r + s + t + u;
+  let sum = 0;
+  for (let k = 0; k < a.length; k++) sum += a[k] * b[k];
+  return sum;
 };
 
 // X W^T + bias, as nn.Linear

@@ -18,8 +18,8 @@ HERE = Path(__file__).parent
 
 TRY = "name", "set", "notice"
 
-# A page is light: it does without comments and without indents. No text in a module has two lines.
-COMMENT = re.compile(r"^ *//.*\n|^ +", flags=re.MULTILINE)
+# A page is light: it does without comments.
+COMMENT = re.compile(r"^ *//.*\n", flags=re.MULTILINE)
 CSS_COMMENT = re.compile(r"/\*.*?\*/\n", flags=re.DOTALL)
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+\.js)";\n', flags=re.MULTILINE)
 
