@@ -17,6 +17,7 @@ from test_figures import FIGURES
 from d2lmini import LearnedPositionalEncoding, figures
 
 LOADER = Path(__file__).parents[1] / "d2lmini" / "figures" / "loader.js"
+CSS = LOADER.with_name("figure.css")
 HOSTILE = ["</script>", "<b>bold</b>", "\"quote'", "😀", "<img src=x onerror=alert(1)>"]
 
 
@@ -52,7 +53,8 @@ def show(browser, tmp_path):
         loader = LOADER.read_text(encoding="utf-8")
         text = f"{cells}{script('state', state)}<script>{loader}</script>"
         path = tmp_path / f"{len(pages)}.html"
-        path.write_text(f"<!doctype html><html><body>{text}</body>", encoding="utf-8")
+        css = f"<style>{CSS.read_text(encoding='utf-8')}</style>"
+        path.write_text(f"<!doctype html><html><body>{css}{text}</body>", "utf-8")
         page.goto(path.as_uri() + address)
         page.wait_for_function("!document.querySelector('.d2lmini-still')")
         return page

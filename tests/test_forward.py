@@ -35,7 +35,8 @@ from d2lmini.data.registry import data_folder
 from d2lmini.data.square import simulate_paths
 from d2lmini.eight_bits import from_bytes, to_bytes
 from d2lmini.figures import depth as depth_figure
-from d2lmini.figures.weights import bits_of, floats, pack
+from d2lmini.figures.caption import BITS
+from d2lmini.figures.weights import bits_of, floats, in_bits, pack, whole_numbers
 from d2lmini.figures.widget import as_lists
 from d2lmini.modern import LanguageModel
 from d2lmini.trajectories import Forecaster, PathEncoder, constant_velocity
@@ -97,6 +98,13 @@ def open_page(browser, figure, module="translation.js", make="makeNet"):
         [json.loads(json.dumps(data, sort_keys=True)), bytes_],
     )
     return page
+
+
+def in_page(net, bits):
+    """Round the weights of a net to those that a page has."""
+    for weight in net.parameters():
+        whole, scales = whole_numbers(weight.data, bits)
+        weight.data = whole * scales
 
 
 @pytest.fixture(scope="module")
@@ -267,7 +275,7 @@ def test_sentences_are_normalised_alike(page, sentences):
         )
 
 
-@pytest.mark.parametrize("bits", [16, 32])
+@pytest.mark.parametrize("bits", [8, 16, 32])
 def test_numbers_arrive_as_they_are(browser, bits):
     """Also the smallest that 16 bits can hold, and 0 with a sign."""
     torch.manual_seed(0)
@@ -275,9 +283,29 @@ def test_numbers_arrive_as_they_are(browser, bits):
     numbers[0, :2] = torch.tensor([0.0, -0.0])
     if bits == 16:
         numbers = numbers.half().float()
+    if bits == 8:
+        numbers = from_bytes(*to_bytes(numbers))
     parts = {"W": numbers, "b": numbers[2]}
     assert bits_of(parts) == bits
+    assert arrived(browser, parts, bits) == [numbers.tolist(), numbers[2].tolist()]
+
+
+def test_whole_numbers_of_few_bits_arrive_as_they_are(browser):
+    """7 bits, in rows whose bits fill no whole number of bytes; the largest and an empty row."""
+    torch.manual_seed(0)
+    W, b = torch.randn(5, 11), torch.randn(4)
+    W[3] = 0
+    whole, scales = whole_numbers(W, 7)
+    assert whole.abs().amax(1).tolist() == [63, 63, 63, 0, 63]
+    assert ((whole * scales - W).abs() <= 0.51 * scales).all()
+    due = [(whole * scales).tolist(), b.half().float().tolist()]
+    assert arrived(browser, {"W": W, "b": b}, 7) == due
+
+
+def arrived(browser, parts, bits):
+    """A matrix W and a vector b, as the browser has them."""
     data = pack(parts, 1, 1, bits)
+    sent = in_bits(parts, bits) if bits < 8 else floats(parts, bits)
     page = browser.new_page()
     text = figures.browser_module("recall.js")
     page.add_script_tag(content=re.sub(r"\bexport (default .*)?", "", text))
@@ -286,10 +314,10 @@ def test_numbers_arrive_as_they_are(browser, bits):
             const P = numbersOf(data, new DataView(Uint8Array.from(numbers).buffer));
             return [P.W.map((row) => [...row]), [...P.b]];
         }""",
-        [data, list(floats(parts, bits))],
+        [data, list(sent)],
     )
-    assert got == [numbers.tolist(), numbers[2].tolist()]
     page.close()
+    return got
 
 
 @pytest.fixture(scope="module")
@@ -303,7 +331,11 @@ def real_page(browser, real_translator):
     figure = figures.explore_sentence(
         real_translator.parts(), examples, real_translator.look(*examples)
     )
-    make = "(data, bytes) => (window.split = makeSubwords(data.merges), makeNet(data, bytes))"
+    make = """(data, bytes) => {
+        const { words, numbers } = wordsAndNumbers(bytes);
+        window.split = makeSubwords(words.merges);
+        return makeNet(data, numbers);
+    }"""
     page = open_page(browser, figure, "sentence.js", make)
     yield page
     page.close()
@@ -405,6 +437,7 @@ def test_the_forecast_agrees(browser):
     examples = {"first": (past[0], future[0])}
     figure = figures.explore_walk(net.state_dict(), 4, 2, examples, paths[:3], first)
     page = open_page(browser, figure)
+    in_page(net, 8)
     module = (Path(figures.__file__).parent / "forecast.js").read_text(encoding="utf-8")
     page.add_script_tag(
         content=re.sub("^import.*$", "", module, flags=re.M).replace("export ", "")
@@ -433,7 +466,7 @@ def test_the_forecast_agrees(browser):
 
 
 def test_the_translator_of_captions_agrees(browser):
-    """Logits and cross-attention, with learned positions and weights in 8 bits."""
+    """Logits and cross-attention, with learned positions and weights in few bits."""
     pairs = [
         (normalise(de), normalise(en)) for de, en in read_pairs("deu-eng-mini", "val")
     ]
@@ -452,8 +485,7 @@ def test_the_translator_of_captions_agrees(browser):
         net.state_dict(), *words, 4, 26, [pairs[0][0]], "a b", cross
     )
     page = open_page(browser, figure)
-    for weight in net.parameters():  # a page holds them in 8 bits
-        weight.data = from_bytes(*to_bytes(weight.data))
+    in_page(net, BITS)
     net = net.double()
     for german, english in pairs[:30]:
         src, lens = encode([german], vocabs[0], 26)

@@ -35,6 +35,9 @@ def remove_thebe(app, pagename, templatename, context, doctree):
     scripts[:] = [script for script in scripts if not is_thebe(script)]
 
 
+INDENT = re.compile(r"^ +", flags=re.MULTILINE)  # no text of a module has two lines
+
+
 def drop_dead_state(app, pagename, templatename, context, doctree):
     """Of the widgets whose state a page saves, keep the figures: the rest need a kernel."""
     for script in context.get("script_files", []):
@@ -46,11 +49,9 @@ def drop_dead_state(app, pagename, templatename, context, doctree):
                 for model, widget in saved["state"].items()
                 if widget["model_module"] == "anywidget"
             }
-            styles = set()  # one for all figures, which need it once
             for widget in saved["state"].values():
-                if widget["state"].get("_css") in styles:
-                    del widget["state"]["_css"]
-                styles.add(widget["state"].get("_css"))
+                del widget["state"]["_css"]  # all pages share figure.css
+                widget["state"]["_esm"] = INDENT.sub("", widget["state"]["_esm"])
                 for buffer in widget.get("buffers", []):
                     move_out(app, context, buffer)
             # A token may hold "</script>", which would end this script.

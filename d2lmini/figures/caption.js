@@ -75,12 +75,12 @@ function render({ model, el }) {
   function translate(words) {
     const encoded = net.encode([...words.map((word) => ids.get(word) ?? unk), srcEos]);
     const [best] = search(net, encoded, { bos, eos, numSteps, beamSize: 1 });
-    const { cross } = net.decode(best.ids.slice(0, -1), encoded);
     return {
       read: [...words.map((word) => (ids.has(word) ? word : "<unk>")), "<eos>"],
       written: best.ids.slice(1).map((id) => tgtTokens[id]),
       probabilities: best.alternatives.map(([likeliest]) => likeliest.p),
-      weights: cross.map((layers) => layers.map(({ weights }) => weights)),
+      weights: best.steps[0].cross.map((layer, l) => layer.map((_, h) =>
+        best.steps.map(({ cross }) => cross[l][h].weights[0]))), // [layer][head] (written, read)
     };
   }
 

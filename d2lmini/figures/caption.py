@@ -5,9 +5,10 @@ import matplotlib.figure
 from d2lmini.data import normalise
 from d2lmini.figures.arcs import add_curve
 from d2lmini.figures.colours import CYCLE
-from d2lmini.figures.weights import eighths, on_cpu, pack
+from d2lmini.figures.weights import in_bits, on_cpu, pack
 from d2lmini.figures.widget import Figure
 
+BITS = 7  # of a weight; half of the page are weights
 POSITIONS = {f"{side}.embedding.positions.P" for side in ("encoder", "decoder")}
 
 
@@ -38,7 +39,7 @@ def explore_caption(
         numbers[name] = numbers[name][:num_steps]  # no other row is used
     num_layers = len(cross)
     data = {
-        **pack(numbers, num_heads, num_layers, bits=8),
+        **pack(numbers, num_heads, num_layers, BITS),
         "src_tokens": src_tokens,
         "tgt_tokens": tgt_tokens,
         "num_steps": num_steps,
@@ -77,7 +78,8 @@ def explore_caption(
             "What one English word was read from. Walk down the column.",
         ),
     ]
-    return Figure("caption.js", state, picture, alt, data, eighths(numbers), tries)
+    weights = in_bits(numbers, BITS)
+    return Figure("caption.js", state, picture, alt, data, weights, tries)
 
 
 def _lines(weights, read, written):

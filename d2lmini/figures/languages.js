@@ -4,20 +4,21 @@ import { RESERVED, wordsOf } from "./forward.js";
 import { join, makeSubwords, START } from "./subwords.js";
 
 // Of a net's data: src_tokens and tgt_tokens by id, or tokens and merges; num_steps, the longest
-// sentence with its <eos>.
-export function languages({ src_tokens: src, tgt_tokens: tgt, tokens, merges, num_steps: numSteps }) {
-  const [source, target] = merges ? [tokens, tokens] : [src, tgt];
+// sentence with its <eos>. Before tokens and merges have come, nothing can be read or written.
+export function languages({ src_tokens: src, tgt_tokens: tgt, tokens = [], merges = [],
+  num_steps: numSteps }) {
+  const [source, target] = src ? [src, tgt] : [tokens, tokens];
   const [ids, targetIds] = [source, target].map((all) => new Map(all.map((token, id) => [token, id])));
   const [unk, bos, eos] = ["<unk>", "<bos>", "<eos>"].map((token) => targetIds.get(token));
   // What is typed is words: "<pad>" among them is one that the net does not know.
   const isKnown = (token) => ids.has(token) && !RESERVED.includes(token);
-  const goesOn = (token) => merges && !token.startsWith(START) && !RESERVED.includes(token);
+  const goesOn = (token) => !src && !token.startsWith(START) && !RESERVED.includes(token);
   let split = null; // made when it is needed
 
   // What the net reads of a text: tokens and ids, with padding behind; those that it does not know;
   // and whether there was more.
   function read(text, padding = 0) {
-    if (merges) split ??= makeSubwords(merges);
+    if (!src) split ??= makeSubwords(merges);
     const all = wordsOf(text).flatMap((word) => (split ? split(word) : [word]));
     const some = all.slice(0, numSteps - 1);
     const whole = [...some.map((token) => (isKnown(token) ? token : "<unk>")), "<eos>",
@@ -31,8 +32,8 @@ export function languages({ src_tokens: src, tgt_tokens: tgt, tokens, merges, nu
   // A token that others stand before and behind, and one that stands alone
   const shown = (token) => token.replace(START, "");
   const alone = (token) => (goesOn(token) ? `-${token}` : shown(token));
-  const textOf = (some) => (merges ? join(some) : some.join(" "));
+  const textOf = (some) => (src ? some.join(" ") : join(some));
   const classOf = (token) => (token === "<unk>" ? "unknown" : goesOn(token) ? "goes-on" : "");
   return { read, write, idsOf, shown, alone, textOf, classOf, ends: { bos, eos, unk, numSteps },
-    words: merges ? null : source.filter(isKnown).sort((a, b) => a.localeCompare(b)) };
+    words: src ? source.filter(isKnown).sort((a, b) => a.localeCompare(b)) : null };
 }

@@ -130,20 +130,14 @@
   // are, too, and each figure starts as soon as its place is there.
   const states = {};
   const modules = {};
-  const styles = new Set();
   for (const script of document.querySelectorAll(STATE)) {
     for (const [id, entry] of Object.entries(JSON.parse(script.textContent).state)) {
       if (entry.model_module !== "anywidget") continue;
       states[id] = readState(entry);
-      const { _esm: text, _css: css } = states[id];
+      const { _esm: text } = states[id];
       modules[text] ??= import(
         URL.createObjectURL(new Blob([text], { type: "text/javascript" }))
       );
-      if (!css || styles.has(css)) continue;
-      styles.add(css);
-      const style = document.createElement("style");
-      style.textContent = css;
-      document.head.append(style);
     }
   }
   const started = new Map(); // place of a view -> the promise of its figure

@@ -31,12 +31,13 @@ const logSoftmax = (logits) => {
 
 // The beamSize most probable translations, best first; greedy search if beamSize is 1.
 //
-// Each is { ids, logProb, alternatives }: what could have come at each step, most probable first.
+// Each is { ids, logProb, alternatives, steps }: what could have come at each step, most probable
+// first, and what decode returned there.
 export const search = (...given) => atOnce(searching(...given));
 
 // The same with a pause before each step.
 export function* searching(net, encoded, { bos, eos, numSteps, beamSize, shown = 5 }) {
-  let growing = [{ ids: [bos], logProb: 0, past: null, alternatives: [] }];
+  let growing = [{ ids: [bos], logProb: 0, past: null, alternatives: [], steps: [] }];
   const ended = [];
   while (growing.length && ended.length < beamSize && growing[0].ids.length <= numSteps) {
     yield;
@@ -47,7 +48,7 @@ export function* searching(net, encoded, { bos, eos, numSteps, beamSize, shown =
       const likely = ranked.slice(0, shown).map((id) => ({ id, p: Math.exp(logProbs[id]) }));
       return ranked.slice(0, beamSize).map((id) => ({
         ids: [...hypothesis.ids, id], logProb: hypothesis.logProb + logProbs[id], past,
-        alternatives: [...hypothesis.alternatives, likely],
+        alternatives: [...hypothesis.alternatives, likely], steps: [...hypothesis.steps, past],
       }));
     });
     extended.sort((a, b) => b.logProb - a.logProb);

@@ -1,7 +1,8 @@
 // The front page: type English, read French, see which word looked at which.
 import { make, show, textField } from "./matrix.js";
 import { controlState, figure, isText, player, upTo } from "./frame.js";
-import { makeNet } from "./forward.js";
+import { makeNet, wordsOf } from "./forward.js";
+import { wordsAndNumbers } from "./weights.js";
 import { inPortions, searching } from "./search.js";
 import { languages } from "./languages.js";
 import { arcs } from "./arcs.js";
@@ -9,11 +10,11 @@ import { arcs } from "./arcs.js";
 function render({ model, el }) {
   const data = model.get("data");
   const { examples, first, num_steps: numSteps } = data;
-  const { read, write, ends, shown: bare, textOf, classOf } = languages(data);
+  const { shown: bare, textOf, classOf } = languages(data);
   const quoted = (piece) => `“${bare(piece)}”`;
   const state = controlState(model, update, { text: isText,
     chosen: (v) => v === -1 || upTo(numSteps)(v) });
-  let net = null; // made when a reader wants another sentence than the first
+  let [net, lang] = [null, null]; // made when a reader wants another sentence than the first
   let now = { ...first, text: examples[0] }; // what is shown
   let wanted = now.text;
   let shown = now.written.length; // how many words are written yet
@@ -53,7 +54,8 @@ function render({ model, el }) {
 
   // A sentence to what is shown, with pauses.
   function* translate(typed) {
-    const { tokens, ids, strangers, isCut } = read(typed);
+    const { write, ends } = lang;
+    const { tokens, ids, strangers, isCut } = lang.read(typed);
     const encoded = net.encode(ids);
     const [best] = yield* searching(net, encoded, { ...ends, beamSize: 1, shown: first.likely[0].length });
     const last = net.decode(best.ids.slice(0, -1), encoded).cross.at(-1); // heads of (written, read)
@@ -69,11 +71,16 @@ function render({ model, el }) {
     if (given.text !== wanted) {
       wanted = given.text;
       writer.stop();
-      if (read(wanted).tokens.length === 1) { // nothing but <eos>
+      if (!wordsOf(wanted).length) {
         exhibit({ text: wanted, read: [], written: [], weights: [], likely: [] });
       } else {
         try {
-          net ??= makeNet(data, await model.get("weights"));
+          const bytes = await model.get("weights");
+          if (!net) {
+            const { words, numbers } = wordsAndNumbers(bytes);
+            lang = languages({ ...data, ...words });
+            net = makeNet(data, numbers);
+          }
         } catch {
           frame.note("The network could not be read; the last translation stays.");
           return;

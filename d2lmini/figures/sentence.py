@@ -1,7 +1,7 @@
 """The translator that was trained on sentences people wrote, in the browser."""
 
 from d2lmini.figures.arcs import arcs
-from d2lmini.figures.weights import eighths, pack_pieces
+from d2lmini.figures.weights import pack_pieces, pieces_and_numbers
 from d2lmini.figures.widget import Figure
 
 NUM_LIKELY = 3  # words that could have come, for each one written
@@ -43,4 +43,4 @@ def explore_sentence(parts, examples, look) -> Figure:
         "larger."
     )
     picture = arcs(look.read, look.written, weights)
-    return Figure("sentence.js", state, picture, alt, data, eighths(parts["numbers"]))
+    return Figure("sentence.js", state, picture, alt, data, pieces_and_numbers(parts))

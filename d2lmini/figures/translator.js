@@ -2,6 +2,7 @@
 import { checkbox, choice, make, matrix, show, slider, strangersNote, textField } from "./matrix.js";
 import { among, controlState, each, figure, isText, upTo } from "./frame.js";
 import { makeNet } from "./forward.js";
+import { wordsAndNumbers } from "./weights.js";
 import { atOnce, inPortions } from "./search.js";
 import { languages } from "./languages.js";
 import { translation } from "./translation.js";
@@ -43,8 +44,8 @@ function render({ model, el }) {
   let turn = 0; // of the updates, so that a slow one is not shown after a later one
 
   const which = choice("Network", Object.fromEntries(Object.entries(nets).map(
-    ([name, { lang, tokens }]) => [name, lang.words ? `of this page: ${lang.words.length} words`
-      : `large: any word, in ${tokens.length.toLocaleString("en")} pieces`])), first.net,
+    ([name, { lang, num_pieces: numPieces }]) => [name, lang.words ? `of this page: ${lang.words.length} words`
+      : `large: any word, in ${numPieces.toLocaleString("en")} pieces`])), first.net,
   (net) => state.set({ net, layer: nets[net].num_layers - 1, head: 0, off: [], ...AFRESH }));
   const text = textField("English", first.text, type);
   text.element.classList.add("long");
@@ -112,7 +113,12 @@ function render({ model, el }) {
 
   async function translateLater(given, one, isWanted) {
     try {
-      one.net ??= makeNet(one, await model.get("large"));
+      const bytes = await model.get("large");
+      if (!one.net) {
+        const { words, numbers } = wordsAndNumbers(bytes);
+        one.lang = languages({ ...one, ...words });
+        one.net = makeNet(one, numbers);
+      }
     } catch {
       frame.note("The large network could not be read; what was shown last stays.");
       return;

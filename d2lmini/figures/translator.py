@@ -4,11 +4,11 @@ from d2lmini.data import normalise
 from d2lmini.figures.stills import panels
 from d2lmini.figures.weights import (
     bits_of,
-    eighths,
     floats,
     on_cpu,
     pack,
     pack_pieces,
+    pieces_and_numbers,
 )
 from d2lmini.figures.widget import Figure
 
@@ -128,5 +128,5 @@ def explore_translator(
         {"nets": nets},
         floats(numbers, bits),
         tries,
-        eighths(large["numbers"]) if large else b"",
+        pieces_and_numbers(large) if large else b"",
     )

@@ -14,11 +14,13 @@ ElementTree.register_namespace("", SVG)
 # Verdana has the widths of DejaVu Sans, for readers who do not have that.
 ROOT = {
     "font-family": "'DejaVu Sans', Verdana, sans-serif",
+    "font-size": "9px",  # the size of most letters
     "stroke-linejoin": "round",  # matplotlib's, instead of a rule for the whole page
     "stroke-linecap": "butt",
 }
-FAMILY = re.compile(r"font-family: 'DejaVu Sans'(?:,[^;]*)?(?:; |$)")
+USUAL = re.compile(r"(?:font-family: 'DejaVu Sans'(?:,[^;]*)?|font-size: 9px)(?:; |$)")
 NO_TURN = re.compile(r"rotate\(-?0 [^)]*\)")
+MOVE = re.compile(r"(?:translate|rotate)\([^)]*\)")
 GAP = re.compile(r"\s*\b([MLQCz])\b\s*")
 LONG = re.compile(r"\d+\.\d{2,}")
 
@@ -78,8 +80,9 @@ def make_light(root):
         for name, value in element.items():
             if name == "transform":  # where a small number may scale a large one
                 value = NO_TURN.sub("", value)
+                value = MOVE.sub(lambda move: LONG.sub(two_decimals, move[0]), value)
             elif name != "href":
-                value = LONG.sub(two_decimals, GAP.sub(r"\1", FAMILY.sub("", value)))
+                value = LONG.sub(two_decimals, GAP.sub(r"\1", USUAL.sub("", value)))
                 value = value.replace("; ", ";").replace(": ", ":")
             element.set(name, value.strip("; "))
             if not element.get(name):
@@ -88,6 +91,9 @@ def make_light(root):
         return list(element) if is_plain else [element]
 
     lighter(root)
+    for empty in root.findall(f"{{{SVG}}}defs"):
+        if not len(empty):
+            root.remove(empty)
 
 
 def show_as_svg():

@@ -4,7 +4,7 @@ from d2lmini.data.paths import STEP_SECONDS
 from d2lmini.data.square import FOUNTAIN, HALF, KIOSK
 from d2lmini.figures.square import draw_square
 from d2lmini.figures.stills import empty
-from d2lmini.figures.weights import floats, on_cpu, pack
+from d2lmini.figures.weights import in_bits, on_cpu, pack
 from d2lmini.figures.widget import Figure
 
 TRIES = [
@@ -39,7 +39,7 @@ def explore_walk(state_dict, num_heads, num_layers, examples, seen, first) -> Fi
     """
     numbers = on_cpu(state_dict)
     data = {
-        **pack(numbers, num_heads, num_layers),
+        **pack(numbers, num_heads, num_layers, bits=8),
         "num_steps": len(first),
         "step_seconds": STEP_SECONDS,
         "examples": [
@@ -69,7 +69,7 @@ def explore_walk(state_dict, num_heads, num_layers, examples, seen, first) -> Fi
         f"A square with a fountain, seen from above. A pedestrian was observed ({name}); the "
         "forecast and the real path continue from there, among the thin lines of other paths."
     )
-    return Figure("walk.js", state, picture, alt, data, floats(numbers), TRIES)
+    return Figure("walk.js", state, picture, alt, data, in_bits(numbers), TRIES)
 
 
 def _rounded(path):

@@ -1,7 +1,8 @@
 // The numbers of a state_dict by their names: matrices and vectors.
 //
-// shapes: pairs of a name and a shape, in the order of the bytes. bits: of a number, 32 or 16; or 8:
-// then each row of a matrix is a scale in float32 and whole numbers from -127 to 127.
+// shapes: pairs of a name and a shape, in the order of the bytes. bits: of a number, 32 or 16; or 8 or
+// less: then each row of a matrix is a scale, and whole numbers of so many bits. The scale and the
+// vectors have 32 bits if the whole numbers have 8, else 16.
 export function numbersOf({ shapes, bits = 32 }, bytes) {
   const P = {};
   let offset = 0;
@@ -17,17 +18,35 @@ export function numbersOf({ shapes, bits = 32 }, bytes) {
     return all & 0x8000 ? -size : size;
   };
   const read = (width, one) => Float32Array.from({ length: width }, one);
-  const readSmall = (width) => {
-    const scale = float();
-    const row = read(width, (_, k) => scale * bytes.getInt8(offset + k));
-    offset += width;
-    return row;
+  const one = bits === 32 || bits === 8 ? float : half;
+  const readWhole = (width) => {
+    const scale = one();
+    let [held, number] = [0, 0]; // bits that have been read and belong to the next number
+    return read(width, () => {
+      if (number < bits) {
+        held = held * 256 + bytes.getUint8(offset);
+        offset += 1;
+        number += 8;
+      }
+      number -= bits;
+      const whole = held >> number;
+      held -= whole << number;
+      return scale * (whole - 2 ** (bits - 1));
+    });
   };
-  const readRow = bits === 8 ? readSmall : (width) => read(width, bits === 16 ? half : float);
+  const readRow = bits <= 8 ? readWhole : (width) => read(width, one);
   for (const [name, shape] of shapes) {
     const [rows, width] = shape.length === 2 ? shape : [null, ...shape];
-    P[name] = rows !== null ? Array.from({ length: rows }, () => readRow(width))
-      : bits === 8 ? read(width, float) : readRow(width);
+    P[name] = rows === null ? read(width, one) : Array.from({ length: rows }, () => readRow(width));
   }
   return P;
+}
+
+// What begins with words: the length of their JSON, the JSON, and behind it the numbers.
+export function wordsAndNumbers({ buffer, byteOffset, byteLength }) {
+  const length = new DataView(buffer, byteOffset).getUint32(0, true);
+  const text = new TextDecoder().decode(new Uint8Array(buffer, byteOffset + 4, length));
+  const start = 4 + length;
+  return { words: JSON.parse(text),
+    numbers: new DataView(buffer, byteOffset + start, byteLength - start) };
 }

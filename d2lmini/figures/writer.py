@@ -5,7 +5,7 @@ import torch
 from d2lmini.data import normalise
 from d2lmini.figures.colours import POSITIVE
 from d2lmini.figures.stills import empty
-from d2lmini.figures.weights import eighths, on_cpu, pack
+from d2lmini.figures.weights import in_bits, on_cpu, pack
 from d2lmini.figures.widget import Figure
 
 SHOWN = 8  # candidates
@@ -70,4 +70,4 @@ def explore_writer(net, tokens, prompts) -> Figure:
         f"The words that could follow “{prompts[0]}”, with their probabilities: {words[0]} "
         f"{best.values[0]:.2f}, {words[1]} {best.values[1]:.2f}, and so on."
     )
-    return Figure("writer.js", state, picture, alt, data, eighths(numbers), TRIES)
+    return Figure("writer.js", state, picture, alt, data, in_bits(numbers), TRIES)
