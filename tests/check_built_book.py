@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from d2lmini.chapters import CHAPTERS, EXERCISE_PAGES
+from d2lmini.chapters import EXERCISE_PAGES
 
 # Attributes by which a page loads something, by tag; a link that a reader may click is none.
 SOURCES = dict.fromkeys(
@@ -133,8 +133,8 @@ def unpaired(root):
 
 
 # What a reader loads, in bytes: a page with its pictures, those of one theme; with the network that
-# loads when the page can be read; the page of the translator; and what all pages share.
-PAGE, WITH_NET, TRANSLATOR, SHARED = 600_000, 3_000_000, 800_000, 6_000_000
+# loads when the page can be read; and what all pages share.
+PAGE, WITH_NET, SHARED = 500_000, 3_000_000, 6_000_000
 
 
 def too_heavy(root):
@@ -143,11 +143,10 @@ def too_heavy(root):
         text = path.read_text(encoding="utf-8")
         pictures = set(re.findall(r'src="\.\./(_images/[^"]+)"', text))
         nets = set(re.findall(r'"file":"\.\./(_static/weights/[^"]+)"', text))
-        limit = TRANSLATOR if path.name == CHAPTERS["maps"].page else PAGE
         dark = {name for name in pictures if name.endswith("-dark.svg")}
         for what, names, most in (
-            ("its pictures in the light theme", pictures - dark, limit),
-            ("its pictures in the dark theme", dark, limit),
+            ("its pictures in the light theme", pictures - dark, PAGE),
+            ("its pictures in the dark theme", dark, PAGE),
             ("its pictures and its network", pictures | nets, WITH_NET),
         ):
             size = sum((root / name).stat().st_size for name in names)

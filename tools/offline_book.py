@@ -9,6 +9,7 @@ And the pages are made light: no state of widgets that need a kernel, no source 
 theme's scripts, no second set of its icons.
 """
 
+import base64
 import hashlib
 import json
 import re
@@ -54,6 +55,7 @@ def drop_dead_state(app, pagename, templatename, context, doctree):
                 widget["state"]["_esm"] = INDENT.sub("", widget["state"]["_esm"])
                 for buffer in widget.get("buffers", []):
                     move_out(app, context, buffer)
+                    pack(buffer)
             # A token may hold "</script>", which would end this script.
             body = json.dumps(saved, ensure_ascii=False, separators=(",", ":"))
             attributes["body"] = body.replace("</", "<\\/")
@@ -74,6 +76,13 @@ def move_out(app, context, buffer):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f'(window.d2lminiBytes ??= {{}})["{name}"]="{data}";', "utf-8")
         buffer["file"] = context["pathto"](f"_static/weights/{name}", resource=True)
+
+
+def pack(buffer):
+    """Bytes as text of 85 characters, of which a page needs 6 % fewer than of 64."""
+    if buffer.get("data"):
+        data = base64.b85encode(base64.b64decode(buffer["data"])).decode()
+        buffer |= {"data": data, "encoding": "base85"}
 
 
 # Names, names of modules, punctuation and spaces, which have the colour of the text around them.

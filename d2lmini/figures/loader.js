@@ -13,6 +13,21 @@
   const bytesOf = (data) =>
     new DataView(Uint8Array.from(atob(data), (character) => character.charCodeAt(0)).buffer);
 
+  // The same of Python's base64.b85encode, which the build writes: four bytes in five characters.
+  const DIGITS = new Map([..."0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    + "!#$%&()*+-;<=>?@^_`{|}~"].map((character, n) => [character.charCodeAt(0), n]));
+  const packedBytesOf = (data) => {
+    const missing = (5 - (data.length % 5)) % 5;
+    const whole = data + "~".repeat(missing);
+    const bytes = new DataView(new ArrayBuffer((whole.length / 5) * 4));
+    for (let i = 0; i < whole.length; i += 5) {
+      let number = 0;
+      for (let k = i; k < i + 5; k++) number = number * 85 + DIGITS.get(whole.charCodeAt(k));
+      bytes.setUint32((i / 5) * 4, number);
+    }
+    return new DataView(bytes.buffer, 0, bytes.byteLength - missing);
+  };
+
   // Bytes from a script of their own, once the page can be read: no other file may be asked for
   // by a page that was opened from the disk.
   const fromFile = (file) => new Promise((resolve, reject) => {
@@ -29,8 +44,9 @@
   // has a file of its own, the promise: a page is not kept waiting.
   function readState({ state, buffers = [] }) {
     const complete = { ...state };
-    for (const { data, file, path } of buffers) {
-      complete[path[0]] = file ? fromFile(file) : bytesOf(data);
+    for (const { data, encoding, file, path } of buffers) {
+      complete[path[0]] = file ? fromFile(file)
+        : encoding === "base85" ? packedBytesOf(data) : bytesOf(data);
     }
     return complete;
   }
