@@ -47,8 +47,9 @@ pages: notebooks
 
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.run
-	$(BIN)/python -m benchmarks.speed
-	$(BIN)/python -m benchmarks.pages _build/html
+	$(BIN)/python -m benchmarks.speed | tee results/bench.md
+	$(BIN)/python -m benchmarks.pages _build/html | tee -a results/bench.md
+	$(BIN)/python -m benchmarks.readme
 
 # Which breakages of the model core would no test notice? Takes an hour.
 mutants: $(VENV)/installed

@@ -444,6 +444,7 @@ def main(names):
         torch.set_num_threads(1)
         for what, reach, measured in ROWS[name]():
             print(f"| {what} | {reach} | {measured} |", flush=True)
+    print()
 
 
 if __name__ == "__main__":

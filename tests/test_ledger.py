@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks import common
+from benchmarks import common, readme
 from benchmarks.common import record, summary
 from d2lmini.ledger import recorded_runs
 
@@ -78,3 +78,7 @@ def test_a_new_setting_costs_its_own_runs_only(tmp_path, monkeypatch):
 def test_the_time_on_two_cores_was_taken_with_two_threads():
     text = (common.RESULTS / "fra-eng-two-cores.json").read_text(encoding="utf-8")
     assert json.loads(text)["threads"] == 2
+
+
+def test_the_readme_shows_what_the_benchmarks_printed():
+    assert readme.shown() == readme.printed(), "run python -m benchmarks.readme"
