@@ -154,6 +154,8 @@ def test_another_file_is_refused(tmp_path, monkeypatch):
     path.unlink()
     with pytest.raises(FileNotFoundError, match=r"weights\.safetensors"):
         SubwordTranslator.load(path)
+    with pytest.raises(OSError, match=tmp_path.name):  # a folder
+        SubwordTranslator.load(tmp_path)
 
 
 def with_metadata(path, metadata):
