@@ -19,7 +19,7 @@ from d2lmini.transformer import DecoderStack
 SIZES = [2**n for n in range(7, 14)]
 WIDTH, FFN, HEADS, LAYERS, PASSES = 64, 128, 4, 1, 3
 # What is not varied.
-BASE = {"length": 128, "batch": 1, "vocabulary": 1000}
+BASE = {"length": 16, "batch": 1, "vocabulary": 1000}
 KINDS = ("readable", "kernel")
 EXPERIMENTS = {
     "growth": [
