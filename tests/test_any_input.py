@@ -262,7 +262,7 @@ def test_any_string_is_translated_and_judged_or_refused(text, beam_size):
 
 @pytest.fixture(scope="module")
 def translator():
-    return SubwordTranslator.load(RESULTS / "fra-eng-full.pt")
+    return SubwordTranslator.load(RESULTS / "fra-eng-full.safetensors")
 
 
 @settings(max_examples=max(2, examples(100).max_examples // 100))

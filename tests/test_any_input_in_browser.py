@@ -14,7 +14,7 @@ from d2lmini.translator import SubwordTranslator
 
 def front_page():
     """The network of the front page, with the pieces that it has learned."""
-    translator = SubwordTranslator.load(RESULTS / "fra-eng-full.pt")
+    translator = SubwordTranslator.load(RESULTS / "fra-eng-full.safetensors")
     example = "Where is the library?"
     return figures.explore_sentence(
         translator.parts(), [example], translator.look(example)

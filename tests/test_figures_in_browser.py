@@ -1,5 +1,6 @@
 """The figures in a browser, on a bare page: twice, with hostile words, with bad input."""
 
+import base64
 import html
 import itertools
 import json
@@ -8,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from urllib.parse import quote
 
+import fontpkg
 import pytest
 import torch
 from conftest import tiny_net
@@ -54,7 +56,9 @@ def show(browser, tmp_path):
         text = f"{cells}{script('state', state)}<script>{loader}</script>"
         path = tmp_path / f"{len(pages)}.html"
         css = f"<style>{CSS.read_text(encoding='utf-8')}</style>"
-        path.write_text(f"<!doctype html><html><body>{css}{text}</body>", "utf-8")
+        path.write_text(
+            f"<!doctype html><html><head>{css}</head><body>{text}</body>", "utf-8"
+        )
         page.goto(path.as_uri() + address)
         page.wait_for_function("!document.querySelector('.d2lmini-still')")
         return page
@@ -173,10 +177,20 @@ def heights_while(figure, page):
             yield figure.bounding_box()["height"]
 
 
+# The font of the built pages: with another, lines break elsewhere.
+FONT = base64.b64encode(Path(fontpkg.path("Source Sans 3")).read_bytes()).decode()
+LIKE_A_PAGE = f"""
+    @font-face {{ font-family: "Source Sans 3"; font-weight: 200 900;
+        src: url(data:font/ttf;base64,{FONT}); }}
+    body {{ width: 750px; font: 16px "Source Sans 3"; }}
+"""
+
+
 @each_figure
 def test_nothing_below_a_figure_jumps_while_it_is_operated(show, make):
     page = show([make()])
-    page.add_style_tag(content="body { width: 750px; font: 16px sans-serif; }")
+    page.add_style_tag(content=LIKE_A_PAGE)
+    page.evaluate("document.fonts.load('16px \"Source Sans 3\"')")
     figure = page.locator(".d2lmini-figure")
     heights = [round(height) for height in heights_while(figure, page)]
     assert max(heights) - min(heights) <= 1, heights
