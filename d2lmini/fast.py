@@ -76,9 +76,8 @@ class FastMultiHeadAttention(MultiHeadAttention):
         Q = self.split_heads(self.W_q(queries))
         output = fast_attention(Q, K, V, mask, self.dropout if self.training else 0.0)
         self.last_pass = Q.detach(), K.detach(), mask
-        return self.W_o(
-            output.transpose(1, 2).flatten(2)
-        )  # (batch, queries, num_hiddens)
+        output = output.transpose(1, 2).flatten(2)  # (batch, queries, num_hiddens)
+        return self.W_o(output)
 
 
 class FastDropout(nn.Dropout):

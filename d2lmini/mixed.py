@@ -47,9 +47,8 @@ class MixedPrecisionStep:
                 mean, part_count = loss(net, part)
             if guess is None:  # of what the whole batch will count
                 guess = self.num_parts * torch.as_tensor(part_count).clamp(min=1)
-            self.scaler.scale(
-                mean * (part_count / guess)
-            ).backward()  # gradients add up
+            share = mean * (part_count / guess)
+            self.scaler.scale(share).backward()  # the gradients of the parts add up
             total = total + mean.detach() * part_count
             count = count + part_count
         self.scaler.unscale_(optimizer)
