@@ -184,9 +184,10 @@ def check_search(net, src, bos, eos, num_steps, beam_size=1, batch=1) -> None:
     """What a search is told: it translates one sentence, or as many as batch allows."""
     check_modules(net=net)
     check_integers("src", src, batch, "steps")
+    size = _table_size(getattr(net, "decoder", None))
     for name, token in (("bos", bos), ("eos", eos)):
         check_count(name, token, least=0)
-        if size := _table_size(getattr(net, "decoder", None)):
+        if size:
             check_token(token, size, name)
     check_sizes(num_steps=num_steps, beam_size=beam_size)
 

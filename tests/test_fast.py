@@ -1,20 +1,24 @@
 """The fast path computes what the readable one does."""
 
 import copy
+import math
 
 import pytest
 import torch
-from conftest import DEVICES, tiny_net
+from conftest import DEVICES, SRC, TGT, random_net, tiny_net
 from torch.testing import assert_close
 
-from d2lmini import MultiHeadAttention, scaled_dot_product_attention
+from d2lmini import MultiHeadAttention, greedy_search, scaled_dot_product_attention
+from d2lmini import fast as fast_module
 from d2lmini.fast import (
     FastDropout,
     FastMultiHeadAttention,
     fast_attention,
     fast_dropout,
+    narrow_attention,
     use_fast_layers,
 )
+from d2lmini.fast_search import fast_greedy_search
 
 TOLERANCE = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
 MASKS = {
@@ -23,6 +27,7 @@ MASKS = {
     "padding": (torch.arange(5) < torch.tensor([2, 5])[:, None])[:, None, None],
     "nothing allowed": torch.zeros(4, 5, dtype=torch.bool),
     "a row without any": torch.tensor([[1] * 5, [0] * 5, [0, 1, 0, 0, 1], [1] * 5]) > 0,
+    "of each head": torch.arange(120).view(2, 3, 4, 5) % 7 > 2,
 }
 
 
@@ -31,8 +36,11 @@ MASKS = {
 @pytest.mark.parametrize(
     "dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 )
-def test_outputs_and_gradients_agree(mask, dtype, device):
+@pytest.mark.parametrize("is_narrow", [False, True])
+def test_outputs_and_gradients_agree(is_narrow, mask, dtype, device):
     torch.manual_seed(0)
+    if is_narrow and torch.device(device).type != "cpu":
+        pytest.skip("narrow_attention is for the CPU")
     mask = MASKS[mask] if MASKS[mask] is None else MASKS[mask].to(device)
     shapes = [(2, 3, n, 8) for n in (4, 5, 5)]
     plain = [
@@ -40,7 +48,8 @@ def test_outputs_and_gradients_agree(mask, dtype, device):
     ]
     fast = [x.detach().clone().requires_grad_() for x in plain]
     due, _ = scaled_dot_product_attention(*plain, mask)
-    got = fast_attention(*fast, mask)
+    attend = narrow_attention if is_narrow else fast_attention
+    got = attend(*fast, mask, 0.0)
     upstream = torch.randn_like(due)
     due.backward(upstream)
     got.backward(upstream)
@@ -121,9 +130,11 @@ def test_fast_dropout_of_nothing_and_of_everything():
         fast_dropout([1.0], 0.5)
 
 
+@pytest.mark.parametrize("narrow", [0, math.inf])
 @pytest.mark.parametrize("mask", MASKS)
-def test_attention_with_dropout_has_the_same_mean(mask):
+def test_attention_with_dropout_has_the_same_mean(mask, narrow, monkeypatch):
     """Values of ones: the output is the sum of the weights that are left."""
+    monkeypatch.setattr(fast_module, "NARROW", narrow)
     torch.manual_seed(0)
     Q, K = torch.randn(2, 3, 4, 8), torch.randn(2, 3, 5, 8)
     V, mask = torch.ones(2, 3, 5, 8), MASKS[mask]
@@ -131,3 +142,64 @@ def test_attention_with_dropout_has_the_same_mean(mask):
     passes = torch.stack([fast_attention(Q, K, V, mask, 0.2) for _ in range(2000)])
     assert passes.std(dim=0).max() > 0 or not due.any()
     assert_close(passes.mean(dim=0), due, atol=0.08, rtol=0)
+
+
+def test_attention_of_short_sentences_in_a_narrow_net_is_another(monkeypatch):
+    calls = []
+    monkeypatch.setattr(fast_module, "narrow_attention", lambda *a: calls.append(a))
+    X, long, wide = (torch.zeros(1, 4, *shape) for shape in ((16, 8), (17, 8), (16, 9)))
+    for array in (long, wide):
+        fast_attention(array, array, array, None, 0.1)
+    fast_attention(X, X, X, None, 0.0)
+    assert not calls
+    fast_attention(X, X, X, None, 0.1)
+    assert calls == [(X, X, X, None, 0.1)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("is_fast", [False, True])
+def test_a_search_with_fewer_operations_finds_the_same(seed, is_fast):
+    net = random_net(seed)
+    if is_fast:
+        use_fast_layers(net)
+    src = torch.randint(4, len(SRC), (1, 7))
+    for length in (1, 4, 7):
+        search = src, torch.tensor([length]), TGT.bos, TGT.eos
+        for num_steps in (1, 12):
+            due = greedy_search(net, *search, num_steps)
+            got = fast_greedy_search(net, *search, num_steps)
+            assert got.tokens == due.tokens
+            assert math.isclose(got.log_prob, due.log_prob, rel_tol=1e-5)
+
+
+def test_a_search_with_fewer_operations_sees_new_weights_and_drops_nothing():
+    net = random_net(0)
+    search = torch.tensor([[4, 5, 6]]), torch.tensor([3]), TGT.bos, TGT.eos, 12
+    before = fast_greedy_search(net, *search)
+    net.load_state_dict(random_net(1).state_dict())
+    assert fast_greedy_search(net, *search) != before
+    net.load_state_dict(random_net(0).state_dict())
+    for module in net.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.5
+    assert fast_greedy_search(net.train(), *search) == before
+    assert net.training
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_search_with_fewer_operations_runs_where_the_net_is(device):
+    net = random_net(3).to(device)
+    src, lens = torch.tensor([[4, 5, 6]], device=device), torch.tensor([3]).to(device)
+    search = src, lens, TGT.bos, TGT.eos, 12
+    assert fast_greedy_search(net, *search).tokens == greedy_search(net, *search).tokens
+
+
+def test_a_search_with_fewer_operations_refuses_what_the_readable_one_does():
+    net, lens = random_net(0), torch.tensor([2])
+    one, two = torch.tensor([[4, 5]]), torch.tensor([[4, 5], [5, 4]])
+    for bad in ((two, lens, 2, 3, 5), (one, lens, 99, 3, 5), (one, lens, 2, 3, 0)):
+        with pytest.raises(ValueError) as due:
+            greedy_search(net, *bad)
+        with pytest.raises(ValueError) as got:
+            fast_greedy_search(net, *bad)
+        assert str(got.value) == str(due.value)
