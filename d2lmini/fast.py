@@ -1,6 +1,5 @@
 """Attention with PyTorch's own kernel, and dropout with fewer random numbers."""
 
-import functools
 import math
 
 import torch
@@ -10,7 +9,7 @@ from torch.nn import functional as F
 from d2lmini.arguments import (
     check_attention,
     check_kind,
-    check_mask,
+    check_mask_fits,
     check_modules,
     check_probability,
     check_sequences,
@@ -18,7 +17,7 @@ from d2lmini.arguments import (
 from d2lmini.attention import MultiHeadAttention
 from d2lmini.masks import masked_softmax
 
-NARROW, SHORT = 32, 16  # width and keys up to which narrow_attention is the faster one
+NARROW, SHORT = 32, 12  # width and keys up to which narrow_attention is the faster one
 
 
 def fast_dropout(X: Tensor, probability: float) -> Tensor:
@@ -35,6 +34,11 @@ def fast_dropout(X: Tensor, probability: float) -> Tensor:
     """
     check_kind("X", X, Tensor, "a torch.Tensor")
     check_probability("probability", probability)
+    return drop(X, probability)
+
+
+def drop(X, probability):
+    """fast_dropout of what has been checked."""
     if not X.is_cpu or probability in (0, 1):
         return F.dropout(X, probability)
     size = X.numel()
@@ -63,15 +67,20 @@ def fast_attention(
     Source: Dao et al. 2022.
     """
     check_attention(queries, keys, values, dropout)
-    shape = *queries.shape[:-1], keys.shape[-2]  # of scores that nobody computes
-    check_mask(mask, torch.empty(shape, dtype=queries.dtype, device="meta"))
+    if mask is not None:
+        check_mask_fits(mask, (*queries.shape[:-1], keys.shape[-2]))
+    return fastest_attention(queries, keys, values, mask, dropout)
+
+
+def fastest_attention(queries, keys, values, mask, dropout):
+    """fast_attention of what has been checked: its way depends on device, dropout and sizes."""
     if dropout == 0 or not queries.is_cpu:
         return F.scaled_dot_product_attention(queries, keys, values, mask, dropout)
     width = queries.shape[1] * queries.shape[3]
     if width <= NARROW and keys.shape[2] <= SHORT:
         return narrow_attention(queries, keys, values, mask, dropout)
     scores = queries / math.sqrt(queries.shape[-1]) @ keys.mT
-    return fast_dropout(masked_softmax(scores, mask), dropout) @ values
+    return drop(masked_softmax(scores, mask), dropout) @ values
 
 
 def narrow_attention(queries, keys, values, mask, dropout):
@@ -82,10 +91,13 @@ def narrow_attention(queries, keys, values, mask, dropout):
     multiplications, but small matrices cost by the piece. The scores have their keys in rows,
     since PyTorch's softmax is slow on short rows and quick on columns.
     """
-    num_heads, num_queries, head_size = queries.shape[1:]
-    Q, K, V = (X.transpose(1, 2).flatten(2) for X in (queries, keys, values))
-    own = own_columns(num_heads, head_size, Q.dtype)
-    Q = (Q[:, None] * own).flatten(1, 2)  # (batch, heads * queries, width)
+    num_heads, head_size = queries.shape[1], queries.shape[3]
+    wide = (queries / math.sqrt(head_size)).permute(0, 2, 3, 1)
+    wide = wide.diag_embed(dim1=1, dim2=3)  # (batch, heads, queries, heads, head_size)
+    Q = wide.flatten(3).flatten(1, 2)  # (batch, heads * queries, width)
+    K, V = (
+        X.transpose(1, 2).flatten(2) for X in (keys, values)
+    )  # (batch, keys, width)
     if mask is None:
         scores = K @ Q.mT  # (batch, keys, heads * queries)
     else:
@@ -95,18 +107,13 @@ def narrow_attention(queries, keys, values, mask, dropout):
         if bias.shape[3] > 1:  # (batch, keys, heads, queries)
             bias = bias.expand(-1, -1, num_heads, -1)
         scores = torch.baddbmm(bias.flatten(2), K, Q.mT)
-    weights = fast_dropout(scores.softmax(dim=1), dropout)
-    output = (weights.mT @ V).view(-1, num_heads, num_queries, num_heads, head_size)
+    weights = drop(scores.softmax(dim=1), dropout)
+    output = (weights.mT @ V).view(wide.shape)
     output = output.diagonal(dim1=1, dim2=3)  # (batch, queries, head_size, heads)
     output = output.permute(0, 3, 1, 2)  # (batch, heads, queries, head_size)
-    return output if mask is None else output * mask.any(dim=3, keepdim=True)
-
-
-@functools.cache
-def own_columns(num_heads, head_size, dtype):
-    """1 / sqrt(head_size) in the columns of each head, else 0; (heads, 1, width)."""
-    own = torch.eye(num_heads, dtype=dtype).repeat_interleave(head_size, dim=1)
-    return own[:, None] / math.sqrt(head_size)
+    if mask is not None and not (allowed := mask.any(dim=3, keepdim=True)).all():
+        output = output * allowed  # a query that may attend to nothing gets 0
+    return output
 
 
 class FastMultiHeadAttention(MultiHeadAttention):
@@ -116,7 +123,10 @@ class FastMultiHeadAttention(MultiHeadAttention):
         """Attend to keys and values that are projected already."""
         check_sequences(self.num_hiddens, queries=queries)
         Q = self.split_heads(self.W_q(queries))
-        output = fast_attention(Q, K, V, mask, self.dropout if self.training else 0.0)
+        if mask is not None:
+            check_mask_fits(mask, (*Q.shape[:-1], K.shape[2]))
+        dropout = self.dropout if self.training else 0.0
+        output = fastest_attention(Q, K, V, mask, dropout)
         self.last_pass = Q.detach(), K.detach(), mask
         output = output.transpose(1, 2).flatten(2)  # (batch, queries, num_hiddens)
         return self.W_o(output)
@@ -126,7 +136,7 @@ class FastDropout(nn.Dropout):
     """nn.Dropout by fast_dropout."""
 
     def forward(self, X):
-        return fast_dropout(X, self.p) if self.training else X
+        return drop(X, self.p) if self.training else X
 
 
 def use_fast_layers(net: nn.Module) -> None:
