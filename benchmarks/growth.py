@@ -18,12 +18,16 @@ from d2lmini.transformer import DecoderStack
 
 SIZES = [2**n for n in range(7, 14)]
 WIDTH, FFN, HEADS, LAYERS, PASSES = 64, 128, 4, 1, 3
-# What is not varied.
-BASE = {"length": 16, "batch": 1, "vocabulary": 1000}
+# What varies, and what does not meanwhile.
+FIXED = {
+    "length": {"batch": 1, "vocabulary": 1000},
+    "batch": {"length": 16, "vocabulary": 1000},
+    "vocabulary": {"length": 16, "batch": 64},
+}
 KINDS = ("readable", "kernel")
 EXPERIMENTS = {
     "growth": [
-        *({"what": what, "kind": kind} for what in BASE for kind in KINDS),
+        *({"what": what, "kind": kind} for what in FIXED for kind in KINDS),
         {"what": "prefix", "kind": "readable"},
     ],
     "faster": [
@@ -33,7 +37,7 @@ EXPERIMENTS = {
     ],
 }
 RECIPES = {
-    "growth": BASE | {"width": WIDTH, "heads": HEADS, "layers": LAYERS, "passes": PASSES},
+    "growth": FIXED | {"width": WIDTH, "heads": HEADS, "layers": LAYERS, "passes": PASSES},
     "faster": {"passes": PASSES},
 }  # fmt: skip
 
@@ -53,7 +57,7 @@ class Classifier(nn.Module):
 
 def pass_and_back(what, size, kind):
     """A function that takes one training step without its update, and nothing else."""
-    sizes = BASE | {what: size}
+    sizes = FIXED[what] | {what: size}
     net = Classifier(sizes["vocabulary"]).to(try_gpu())
     if kind == "kernel":
         use_fast_layers(net)
@@ -81,17 +85,13 @@ def seconds_of(function):
 
 def one_size(what, size, kind):
     """In a process of its own, by which the memory is known: seconds and bytes."""
-    import resource  # which Windows has not
-
-    def most():
-        kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return kilobytes * (1 if sys.platform == "darwin" else 1024)
+    from benchmarks.memory import most_memory  # not on Windows
 
     torch.set_num_threads(1)
     pass_and_back(what, SIZES[0], kind)()  # what PyTorch itself needs
-    step, before = pass_and_back(what, size, kind), most()
+    step, before = pass_and_back(what, size, kind), most_memory()
     step()
-    grown = most() - before
+    grown = most_memory() - before
     keep_memory()
     return {"seconds": seconds_of(step), "bytes": grown}
 

@@ -357,11 +357,11 @@ def short_sentence():
 def loading():
     """All of fra-eng, in processes of their own."""
     program = (
-        "import resource, time, torch, d2lmini\n"
+        "import time, torch, d2lmini\n"
+        "from benchmarks.memory import most_memory\n"
         "start = time.perf_counter()\n"
         f"d2lmini.load_data_nmt({BATCH_SIZE}, {NUM_STEPS}, None, 'fra-eng')\n"
-        "print(time.perf_counter() - start,"
-        " resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+        "print(time.perf_counter() - start, most_memory() / 1e6)"
     )
     found = []
     for _ in range(5):
@@ -388,22 +388,22 @@ def long_attention(num_steps=4096):
     name = f"attention, {num_steps:,} steps, over F.scaled_dot_product_attention"
     yield name, "≥ 0.95", times(found["torch"], found["ours"])
     longer = [4 * num_steps, 8 * num_steps]
-    held = " and ".join(f"{most_memory(steps):.0f} MB" for steps in longer)
+    held = " and ".join(f"{added_by(steps):.0f} MB" for steps in longer)
     steps = " and ".join(f"{steps:,}" for steps in longer)
     yield f"the same: memory that {steps} steps add", "linear", held
 
 
-def most_memory(num_steps):
+def added_by(num_steps):
     """Megabytes by which a process grows for one attention over so many steps."""
     program = (
-        "import resource, torch\n"
+        "import torch\n"
+        "from benchmarks.memory import most_memory\n"
         "from d2lmini.fast import fast_attention\n"
-        "def most(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
         "fast_attention(*torch.randn(3, 1, 8, 64, 64))\n"
         f"Q, K, V = torch.randn(3, 1, 8, {num_steps}, 64)\n"
-        "before = most()\n"
+        "before = most_memory()\n"
         "fast_attention(Q, K, V)\n"
-        "print(most() - before)"
+        "print((most_memory() - before) / 1e6)"
     )
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

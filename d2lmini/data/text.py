@@ -10,7 +10,7 @@ import torch
 from d2lmini.arguments import check_count, check_kind
 from d2lmini.data.arguments import check_encoding, check_ids, check_strings
 
-PUNCTUATION = '.,!?;:…"«»()'
+SPACED = {mark: f" {mark} " for mark in '.,!?;:…"«»()'}
 
 
 def normalise(sentence: str) -> str:
@@ -24,8 +24,8 @@ def normalise(sentence: str) -> str:
     """
     check_kind("sentence", sentence, str, "a string")
     sentence = sentence.lower().replace("’", "'")  # real files mix the two
-    for mark in PUNCTUATION:
-        sentence = sentence.replace(mark, f" {mark} ")
+    for mark, spaced in SPACED.items():
+        sentence = sentence.replace(mark, spaced)
     # split() also drops the no-break spaces that French sets before ! ? : and ;
     return " ".join(sentence.split())
 
