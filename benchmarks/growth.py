@@ -5,19 +5,20 @@ import os
 import subprocess
 import sys
 import time
+from unittest import mock
 
 import torch
 from torch import nn
 
 from benchmarks.attention import keep_memory
 from benchmarks.common import BATCH_SIZE, NUM_STEPS, make_net
-from benchmarks.speed import make_large, own_loop
+from benchmarks.speed import make_large, own_loop, wait_for_device
 from d2lmini import EncoderStack, load_data_nmt, try_gpu
 from d2lmini.fast import use_fast_layers
 from d2lmini.transformer import DecoderStack
 
 SIZES = [2**n for n in range(7, 14)]
-WIDTH, FFN, HEADS, LAYERS, PASSES = 64, 128, 4, 1, 3
+WIDTH, FFN, HEADS, LAYERS, PASSES, STEPS = 64, 128, 4, 1, 3, 300
 # What varies, and what does not meanwhile.
 FIXED = {
     "length": {"batch": 1, "vocabulary": 1000},
@@ -77,8 +78,7 @@ def seconds_of(function):
     for _ in range(PASSES + 1):
         start = time.perf_counter()
         function()
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
+        wait_for_device()
         found.append(time.perf_counter() - start)
     return min(found[1:])
 
@@ -98,26 +98,44 @@ def one_size(what, size, kind):
 
 @torch.no_grad()
 def one_prefix(num_steps):
-    """Seconds of a decoding step after so many others, and of the attention in it."""
+    """Median seconds of a decoding step after so many others, and of what attends to them."""
+    keep_memory()
     stack = DecoderStack(WIDTH, FFN, HEADS, LAYERS, 0.0).eval().to(try_gpu())
-    attention = stack.blocks[0].self_attention
+    (block,) = stack.blocks
     X, memory = torch.randn(1, 1, WIDTH), torch.randn(1, 16, WIDTH)
-    X, memory = X.to(try_gpu()), memory.to(try_gpu())
-    memory_kv = stack.blocks[0].cross_attention.project(memory, memory)
-    past = torch.randn(1, num_steps, WIDTH, device=try_gpu())
-    K, V = attention.project(past, past)
+    past, X, memory = (
+        array.to(try_gpu()) for array in (torch.randn(1, num_steps, WIDTH), X, memory)
+    )
+    cache = (
+        block.self_attention.project(past, past),
+        block.cross_attention.project(memory, memory),
+    )
+    seconds, attending = [], []
+    # The new key and value are joined to the others, which are copied for it.
+    joins = mock.patch("torch.cat", clocked(torch.cat, attending))
+    block.self_attention.attend = clocked(block.self_attention.attend, attending)
+    step = clocked(lambda: stack(X, memory, caches=[cache]), seconds)
+    with joins:
+        for _ in range(STEPS):
+            step()
+    attending = (
+        torch.tensor(attending).view(STEPS, 3).sum(dim=1)
+    )  # two joins, one attend
+    rest = torch.tensor(seconds) - attending
+    return {"attention": attending.median().item(), "rest": rest.median().item()}
 
-    def attend():  # to all that came before, and with it
-        new_K, new_V = attention.project(X, X)
-        attention.attend(X, torch.cat([K, new_K], dim=2), torch.cat([V, new_V], dim=2))
 
-    def step():
-        stack(X, memory, caches=[((K, V), memory_kv)])
+def clocked(function, seconds):
+    """The function; how long each of its calls took is added to the list."""
 
-    def many(function):
-        return seconds_of(lambda: [function() for _ in range(50)]) / 50
+    def call(*args, **settings):
+        start = time.perf_counter()
+        result = function(*args, **settings)
+        wait_for_device()
+        seconds.append(time.perf_counter() - start)
+        return result
 
-    return {"seconds": many(step), "attention": many(attend)}
+    return call
 
 
 def run_growth(seed, what, kind):
