@@ -25,11 +25,11 @@ def fast_greedy_search(net, src, src_valid_lens, bos, eos, num_steps):
     """
     check_search(net, src, bos, eos, num_steps)
     src = src[0, : src_valid_lens.item()]  # (steps,)
-    X = embedding(net.encoder.embedding)(src, start=0)  # (steps, width)
+    X = _embedding(net.encoder.embedding)(src, start=0)  # (steps, width)
     for block in net.encoder.stack.blocks:
-        X = encoder_block(block)(X)
-    steps = [decoder_step(block, X, num_steps) for block in net.decoder.stack.blocks]
-    embed, output = embedding(net.decoder.embedding), linear(net.decoder.output)
+        X = _encoder_block(block)(X)
+    steps = [_decoder_step(block, X, num_steps) for block in net.decoder.stack.blocks]
+    embed, output = _embedding(net.decoder.embedding), _linear(net.decoder.output)
     tokens, total = [bos], 0.0
     while len(tokens) <= num_steps and tokens[-1] != eos:
         now = len(tokens) - 1
@@ -42,11 +42,11 @@ def fast_greedy_search(net, src, src_valid_lens, bos, eos, num_steps):
     return Hypothesis(tokens, total)
 
 
-def encoder_block(block):
+def _encoder_block(block):
     """An EncoderBlock as a function of a sentence (steps, width) without padding."""
-    project, attend = attention(block.attention)
-    addnorm1, addnorm2 = addnorm(block.addnorm1), addnorm(block.addnorm2)
-    transform = position_wise(block.ffn)
+    project, attend = _attention(block.attention)
+    addnorm1, addnorm2 = _addnorm(block.addnorm1), _addnorm(block.addnorm2)
+    transform = _position_wise(block.ffn)
 
     def compute(X):
         Y = addnorm1(X, attend(X, *project(X)))
@@ -55,14 +55,14 @@ def encoder_block(block):
     return compute
 
 
-def decoder_step(block, memory, num_steps):
+def _decoder_step(block, memory, num_steps):
     """A DecoderBlock as a function of the step (1, width) at position now."""
-    project, attend = attention(block.self_attention)
-    project_memory, attend_memory = attention(block.cross_attention)
+    project, attend = _attention(block.self_attention)
+    project_memory, attend_memory = _attention(block.cross_attention)
     addnorm1, addnorm2, addnorm3 = (
-        addnorm(layer) for layer in (block.addnorm1, block.addnorm2, block.addnorm3)
+        _addnorm(layer) for layer in (block.addnorm1, block.addnorm2, block.addnorm3)
     )
-    transform, memory_kv = position_wise(block.ffn), project_memory(memory)
+    transform, memory_kv = _position_wise(block.ffn), project_memory(memory)
     size = block.self_attention.num_hiddens // block.self_attention.num_heads
     room = memory.new_empty(2, 1, block.self_attention.num_heads, num_steps, size)
     K, V = room  # (1, heads, num_steps, head_size)
@@ -76,9 +76,9 @@ def decoder_step(block, memory, num_steps):
     return compute
 
 
-def attention(layer):
+def _attention(layer):
     """A MultiHeadAttention as two functions: keys and values of X, and X attending to them."""
-    W_q, W_k, W_v, W_o = map(linear, (layer.W_q, layer.W_k, layer.W_v, layer.W_o))
+    W_q, W_k, W_v, W_o = map(_linear, (layer.W_q, layer.W_k, layer.W_v, layer.W_o))
     width, num_heads = layer.num_hiddens, layer.num_heads
     split = 1, -1, num_heads, width // num_heads
 
@@ -93,26 +93,26 @@ def attention(layer):
     return project, attend
 
 
-def addnorm(layer):
+def _addnorm(layer):
     """An AddNorm as a function."""
     norm = layer.norm
     scale = norm.normalized_shape, norm.weight, norm.bias, norm.eps
     return lambda X, Y: torch.layer_norm(X + Y, *scale)
 
 
-def position_wise(ffn):
+def _position_wise(ffn):
     """A PositionWiseFFN as a function."""
-    dense1, dense2 = linear(ffn.dense1), linear(ffn.dense2)
+    dense1, dense2 = _linear(ffn.dense1), _linear(ffn.dense2)
     return lambda X: dense2(dense1(X).relu())
 
 
-def linear(layer):
+def _linear(layer):
     """An nn.Linear as a function."""
     weight, bias = layer.weight, layer.bias
     return lambda X: F.linear(X, weight, bias)
 
 
-def embedding(layer):
+def _embedding(layer):
     """A TokenEmbedding as a function of tokens (steps,), the first of them at position start."""
     table, P = layer.embedding.weight, layer.positions.P
     vocab_size, width = table.shape

@@ -22,7 +22,7 @@ def main(folder, num_epochs, dropout, dies_at):
     def loss(net, batch):
         steps.append(len(batch[0]))
         if dropout:
-            drawn.append(torch.rand_like(batch[0], dtype=torch.float32).mean().item())
+            drawn.append(torch.rand(()).item())
         is_last = int(os.environ.get("RANK", 0)) + 1 == int(
             os.environ.get("WORLD_SIZE", 1)
         )

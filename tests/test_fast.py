@@ -66,6 +66,9 @@ def test_a_mask_of_numbers_is_refused():
         fast_attention(Q, Q, Q, torch.zeros(2, 2))
     with pytest.raises(ValueError, match="does not broadcast"):
         fast_attention(Q, Q, Q, torch.ones(3, 3).bool())
+    X, layer = torch.zeros(1, 2, 4), FastMultiHeadAttention(4, 1, 0.0)
+    with pytest.raises(TypeError, match="mask must be a boolean tensor"):
+        layer(X, X, X, torch.zeros(2, 2))
 
 
 def test_a_net_computes_the_same_with_the_weights_it_has():

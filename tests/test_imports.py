@@ -32,6 +32,7 @@ ALLOWED = {
     "training": {"arguments", "checkpoints", "losses", "team", "training_arguments"},
     "data": {"arguments"},
     "generation": {"masks", "training_arguments"},
+    "fast_search": {"arguments", "generation", "training_arguments"},
     "translation": {"arguments", "data", "generation"},
     "batched": {"data", "generation", "masks", "training_arguments"},
     "eight_bits": set(),
