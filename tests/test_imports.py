@@ -31,6 +31,7 @@ ALLOWED = {
     "fast": {"arguments", "attention", "masks"},
     "training": {"arguments", "checkpoints", "losses", "team", "training_arguments"},
     "data": {"arguments"},
+    "fast_loading": {"arguments", "data"},
     "generation": {"masks", "training_arguments"},
     "fast_search": {"arguments", "generation", "training_arguments"},
     "translation": {"arguments", "data", "generation"},
