@@ -13,7 +13,9 @@ def most_memory():
     """
     status = Path("/proc/self/status")
     if status.exists():
-        (line,) = (x for x in status.read_text().splitlines() if x.startswith("VmHWM"))
+        (line,) = (
+            x for x in status.read_text("utf-8").splitlines() if x.startswith("VmHWM")
+        )
         return int(line.split()[1]) * 1024
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most * (1 if sys.platform == "darwin" else 1024)
