@@ -95,9 +95,8 @@ def narrow_attention(queries, keys, values, mask, dropout):
     wide = (queries / math.sqrt(head_size)).permute(0, 2, 3, 1)
     wide = wide.diag_embed(dim1=1, dim2=3)  # (batch, heads, queries, heads, head_size)
     Q = wide.flatten(3).flatten(1, 2)  # (batch, heads * queries, width)
-    K, V = (
-        X.transpose(1, 2).flatten(2) for X in (keys, values)
-    )  # (batch, keys, width)
+    # (batch, keys, width)
+    K, V = (X.transpose(1, 2).flatten(2) for X in (keys, values))
     if mask is None:
         scores = K @ Q.mT  # (batch, keys, heads * queries)
     else:
@@ -142,19 +141,7 @@ class FastDropout(nn.Dropout):
 def use_fast_layers(net: nn.Module) -> None:
     """Let every MultiHeadAttention and nn.Dropout of net compute fast, with the weights it has."""
     check_modules(net=net)
-    for parent in [*net.modules()]:
-        for name, child in parent.named_children():
-            if type(child) is nn.Dropout:
-                setattr(parent, name, FastDropout(child.p).train(child.training))
-            if type(child) is MultiHeadAttention:
-                fast = FastMultiHeadAttention(
-                    child.num_hiddens, child.num_heads, child.dropout
-                )
-                fast.W_q, fast.W_k, fast.W_v, fast.W_o = (
-                    child.W_q,
-                    child.W_k,
-                    child.W_v,
-                    child.W_o,
-                )
-                fast.train(child.training)
-                setattr(parent, name, fast)
+    fast = {MultiHeadAttention: FastMultiHeadAttention, nn.Dropout: FastDropout}
+    for module in net.modules():
+        # The fast layers hold what these hold; only what they compute with it differs.
+        module.__class__ = fast.get(type(module), type(module))

@@ -1,4 +1,4 @@
-"""Loading a whole corpus, thousands of sentences at a time."""
+"""Loading a whole corpus, hundreds of sentences at a time."""
 
 from itertools import islice
 from pathlib import Path
@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader
 from d2lmini.arguments import check_count
 from d2lmini.data.batches import batches, cut_padding
 from d2lmini.data.pairs import iter_pairs
-from d2lmini.data.text import SPACED, Vocab
+from d2lmini.data.text import Vocab, space_marks
 
 # Sentence pairs; with many more, what is worked on leaves the processor's cache.
 AT_ONCE = 500
@@ -60,9 +60,7 @@ class NumberedText:
 
     def extend(self, sentences: tuple[str, ...]) -> None:
         """Add sentences as they stand in a file."""
-        text = "\n".join([*sentences, ""]).lower().replace("’", "'")
-        for mark, spaced in SPACED.items():
-            text = text.replace(mark, spaced)
+        text = space_marks("\n".join([*sentences, ""]))
         tokens = text.replace("\n", f" {END} ").split()
         numbers = map(self.number_of.__getitem__, tokens)
         self.parts.append(np.fromiter(numbers, np.int32, len(tokens)))

@@ -23,11 +23,19 @@ def normalise(sentence: str) -> str:
     Source: chapter 8.
     """
     check_kind("sentence", sentence, str, "a string")
-    sentence = sentence.lower().replace("’", "'")  # real files mix the two
-    for mark, spaced in SPACED.items():
-        sentence = sentence.replace(mark, spaced)
     # split() also drops the no-break spaces that French sets before ! ? : and ;
-    return " ".join(sentence.split())
+    return " ".join(space_marks(sentence).split())
+
+
+def space_marks(text: str) -> str:
+    """Lower case, one apostrophe, and spaces around punctuation marks.
+
+    Source: chapter 8.
+    """
+    text = text.lower().replace("’", "'")  # real files mix the two
+    for mark, spaced in SPACED.items():
+        text = text.replace(mark, spaced)
+    return text
 
 
 class Vocab:
