@@ -4,14 +4,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The nets are small: more threads than one only wait for each other when the machine is busy.
 export OMP_NUM_THREADS ?= 1
+# Jupyter, IPython and matplotlib write into the home folder; where that is read-only, or there is
+# none, they get one of their own.
+ifneq ($(shell test -w "$$HOME" && echo yes),yes)
+export HOME := $(CURDIR)/_build/home
+endif
 CODE := requirements.txt tools/portable.py $(wildcard results/*.json results/*.safetensors) $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css')
 
 .PHONY: book serve lab test lint unit notebooks pages bench mutants lock clean
 
 book: $(VENV)/installed _build/code-unchanged
-	$(BIN)/python tools/run_notebooks.py
-	$(BIN)/jupyter-book build -W -n --keep-going .
-	@echo "Open $(CURDIR)/_build/html/index.html, or run 'make serve'."
+	@$(BIN)/python tools/run_notebooks.py
+	@echo "Making the pages, in a minute or two."
+	@$(BIN)/jupyter-book build -q -W -n --keep-going .
+	@$(BIN)/python -c "from pathlib import Path; page = Path('_build/html/index.html'); \
+		print('Open', page.resolve().as_uri(), 'or run: make serve')"
 
 serve: book
 	$(BIN)/python -m http.server --directory _build/html --bind 127.0.0.1 8000
@@ -71,8 +78,7 @@ clean:
 	rm -rf _build
 
 $(VENV)/installed: requirements.txt pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --requirement requirements.txt
+	$(PYTHON) tools/set_up.py $(VENV)
 	touch $@
 
 # Jupyter Book executes a notebook again when the notebook changes. The outputs depend on the
