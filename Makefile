@@ -9,7 +9,7 @@ export OMP_NUM_THREADS ?= 1
 ifneq ($(shell test -w "$$HOME" && echo yes),yes)
 export HOME := $(CURDIR)/_build/home
 endif
-CODE := requirements.txt tools/portable.py $(wildcard results/*.json results/*.safetensors) $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css')
+CODE := requirements.txt tools/portable.py $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css' -o -name '*.json' -o -name '*.safetensors')
 
 .PHONY: book serve lab test lint unit notebooks pages bench mutants lock clean
 
@@ -54,8 +54,8 @@ pages: notebooks
 
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.run
-	$(BIN)/python -m benchmarks.speed | tee results/bench.md
-	$(BIN)/python -m benchmarks.pages _build/html | tee -a results/bench.md
+	$(BIN)/python -m benchmarks.speed | tee benchmarks/bench.md
+	$(BIN)/python -m benchmarks.pages _build/html | tee -a benchmarks/bench.md
 	$(BIN)/python -m benchmarks.readme
 
 # Which breakages of the model core would no test notice? Takes an hour.
