@@ -32,13 +32,15 @@ BUNDLED = {
     "sphinx-exercise": ("styles of exercises", "MIT"),
     "sphinx-thebe": ("a style sheet", "MIT"),
 }
+# It brings no text of MathJax's licence; this package is under the same.
+TEXT_FROM = {"sphinx-mathjax-offline": "requests"}
 TEXT = re.compile(r"(^|/)[^/]*(LICEN[CS]E|OFL)[^/]*$", re.I)
 
 
-def texts(found):
+def texts(name):
     """The licences that a package brings, each once, in the order of their files."""
     said = {}
-    for file in sorted(found.files or [], key=str):
+    for file in sorted(distribution(TEXT_FROM.get(name, name)).files or [], key=str):
         if TEXT.search(str(file)) and not str(file).endswith((".py", ".pyc")):
             said.setdefault(file.locate().read_text("utf-8").strip())
     return list(said)
@@ -48,9 +50,9 @@ def listed_licences():
     """Who made what, and by what licence; as MyST."""
     entries = []
     for name, (what, licence) in BUNDLED.items():
-        found = distribution(name)
-        entries.append(f"**{name}** {found.version} · {licence}\n: {what}\n")
-        for text in texts(found):
+        version_of = distribution(name).version
+        entries.append(f"**{name}** {version_of} · {licence}\n: {what}\n")
+        for text in texts(name):
             entries.append(
                 "  ~~~~~{admonition} Its licence\n  :class: dropdown\n\n  ```text\n"
                 + "".join(f"  {line}".rstrip() + "\n" for line in text.splitlines())
