@@ -24,8 +24,14 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 MATHJAX_FILES = ["tex-chtml-full.js", "output/chtml/fonts/woff-v2"]
 
 
+THEBE = re.compile(
+    r'<script type="text/x-thebe-config">.*?</script>|<script>kernelName.*?</script>',
+    re.S,
+)
+
+
 def remove_thebe(app, pagename, templatename, context, doctree):
-    """Leave out the scripts of sphinx-thebe, whatever page asks for them."""
+    """Leave out what sphinx-thebe adds, whatever page asks for it."""
 
     def is_thebe(script):
         source = str(getattr(script, "filename", "") or "")
@@ -34,6 +40,16 @@ def remove_thebe(app, pagename, templatename, context, doctree):
 
     scripts = context.get("script_files", [])
     scripts[:] = [script for script in scripts if not is_thebe(script)]
+    sheets = context.get("css_files", [])
+    sheets[:] = [sheet for sheet in sheets if not is_thebe(sheet)]
+    context["body"] = THEBE.sub("", context.get("body", ""))
+
+
+def drop_idle_mathjax(app, pagename, templatename, context, doctree):
+    """Leave out MathJax, 1.3 MB, where Sphinx adds it to a page without formulas."""
+    if 'class="math' not in context.get("body", ""):
+        scripts = context.get("script_files", [])
+        scripts[:] = [s for s in scripts if "mathjax" not in str(s.filename)]
 
 
 INDENT = re.compile(r"^ +", flags=re.MULTILINE)  # no text of a module has two lines
@@ -146,6 +162,7 @@ def make_light(app, exception):
 def setup(app):
     app.add_post_transform(KeepStillPictures)
     app.connect("html-page-context", remove_thebe, priority=900)
+    app.connect("html-page-context", drop_idle_mathjax, priority=900)
     app.connect("html-page-context", drop_dead_state, priority=900)
     app.connect("html-page-context", drop_plain_spans, priority=900)
     app.connect("build-finished", copy_mathjax)
