@@ -52,6 +52,27 @@ def drop_idle_mathjax(app, pagename, templatename, context, doctree):
         scripts[:] = [s for s in scripts if "mathjax" not in str(s.filename)]
 
 
+# What others need while the page is still read: the theme's settings, the figures, the colours.
+EARLY = re.compile(r"documentation_options|loader|book\.js")
+
+
+def defer_scripts(app, pagename, templatename, context, doctree):
+    """Let scripts wait until the page has been read, and can be seen.
+
+    Not on the search page, whose own scripts use those of all pages at once.
+    """
+
+    def deferred(script):
+        name, attributes = str(script.filename or ""), script.attributes
+        if not name or EARLY.search(name) or attributes.keys() & {"defer", "async"}:
+            return script
+        return type(script)(name, priority=script.priority, **attributes, defer="defer")
+
+    if pagename != "search":
+        scripts = context.get("script_files", [])
+        scripts[:] = [deferred(script) for script in scripts]
+
+
 INDENT = re.compile(r"^ +", flags=re.MULTILINE)  # no text of a module has two lines
 
 
@@ -163,6 +184,7 @@ def setup(app):
     app.add_post_transform(KeepStillPictures)
     app.connect("html-page-context", remove_thebe, priority=900)
     app.connect("html-page-context", drop_idle_mathjax, priority=900)
+    app.connect("html-page-context", defer_scripts, priority=900)
     app.connect("html-page-context", drop_dead_state, priority=900)
     app.connect("html-page-context", drop_plain_spans, priority=900)
     app.connect("build-finished", copy_mathjax)
