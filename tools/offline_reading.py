@@ -9,7 +9,7 @@ import json
 import re
 from pathlib import Path
 
-LOADED = re.compile(r'(?:src|href)="((?:_static/|searchindex\.js)[^"]+)"')
+LOADED = re.compile(r'(?:src|href)="((?:_static/|searchindex\.js)[^"]*)"')
 
 
 def write_worker(app, exception):
@@ -25,7 +25,9 @@ def write_worker(app, exception):
     search = LOADED.findall((out / "search.html").read_text(encoding="utf-8"))
     source = Path(__file__).with_name("sw.js").read_text(encoding="utf-8")
     source = source.replace("{version}", digest.hexdigest()[:16])
-    source = source.replace("{search}", json.dumps(["search.html", *search]))
+    # Each once: a cache takes nothing twice.
+    search = list(dict.fromkeys(["search.html", *search]))
+    source = source.replace("{search}", json.dumps(search))
     (out / "sw.js").write_text(source, encoding="utf-8")
 
 

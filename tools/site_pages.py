@@ -123,9 +123,8 @@ def describe(app, pagename, templatename, context, doctree):
     if pagename == "404":
         # It is shown at any address, however deep: its links start from the site's own.
         site = urlsplit(app.config.html_baseurl).path or "/"
-        context["metatags"] += (
-            f'<base href="{site}404.html"><meta name="robots" content="noindex">'
-        )
+        base = f'<base href="{site}404.html">'
+        context["metatags"] = base + '<meta name="robots" content="noindex">'
 
 
 def settle_address(app, config):

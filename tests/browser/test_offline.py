@@ -20,8 +20,11 @@ KEPT = """async () => {
 
 def until(page, condition, *args):
     """Wait until something asynchronous is true."""
-    while not page.evaluate(condition, *args):
+    for _ in range(600):
+        if page.evaluate(condition, *args):
+            return
         page.wait_for_timeout(50)
+    raise AssertionError(f"never: {condition}")
 
 
 @pytest.fixture
@@ -97,13 +100,13 @@ def test_an_update_is_seen_at_once_and_what_was_read_is_renewed(
     version = re.search('VERSION = "([0-9a-f]+)"', worker)[1]
     (folder / "sw.js").write_text(worker.replace(version, "0" * 16), "utf-8")
     reader.reload()
-    assert "anew" in reader.locator("h1").inner_text()
+    assert "anew" in reader.locator("article h1").inner_text()
     until(reader, "async (old) => !(await caches.keys()).includes(old)", old)
     server.shutdown()
     server.server_close()
     for name in (MASKS, "book/glossary.html"):
         reader.goto(f"{site}/{name}")
-        assert "anew" in reader.locator("h1").inner_text()
+        assert "anew" in reader.locator("article h1").inner_text()
 
 
 def test_nothing_is_kept_of_pages_from_the_disk(addresses, reader):
@@ -118,7 +121,7 @@ def test_the_404_page_leads_back_from_any_depth(addresses, reader):
     missing = f"{addresses['http']}/book/no/such/page.html"
     assert reader.goto(missing).status == 404
     assert failed == [missing]  # its styles and scripts are found
-    assert reader.locator("h1").inner_text() == "There is no such page"
+    assert reader.locator("article h1").inner_text() == "There is no such page"
     assert inaccessible(reader) == set()
     reader.get_by_role("link", name="The front page").click()
     reader.wait_for_url(f"{addresses['http']}/{FRONT}")
