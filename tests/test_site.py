@@ -69,7 +69,7 @@ ADDRESS = "https://example.org/book/"
 def site(folder, address):
     """What the extension needs of Sphinx: a site of one page."""
     config = SimpleNamespace(
-        html_title="A book",
+        html_title="A book & more",
         html_baseurl=address,
         html_additional_pages={},
         language="en",
@@ -77,7 +77,6 @@ def site(folder, address):
     )
     env = SimpleNamespace(
         found_docs={"book/index"},
-        titles={"book/index": nodes.title(text="Masks & more")},
         get_doctree=lambda page: paragraph('What does "it" hide?'),
     )
     site_pages.settle_address(None, config)
@@ -97,8 +96,8 @@ def test_without_an_address_nothing_names_one(tmp_path):
     site_pages.write_files(app, None)
     index = (tmp_path / "index.html").read_text("utf-8")
     assert tags(index) == {
-        "og:site_name": "A book",
-        "og:title": "Masks &amp; more",
+        "og:site_name": "A book &amp; more",
+        "og:title": "A book &amp; more",
         "og:type": "article",
         "description": "What does &quot;it&quot; hide?",
         "og:description": "What does &quot;it&quot; hide?",

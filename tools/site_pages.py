@@ -108,16 +108,12 @@ def tags_of(app, page, title, description):
     )
 
 
-def tags_of_page(app, page):
-    """The same, of a page of the book."""
-    doctree = app.env.get_doctree(page)
-    return tags_of(app, page, app.env.titles[page].astext(), description_of(doctree))
-
-
 def describe(app, pagename, templatename, context, doctree):
     """Let each page describe itself; what is no page of the book is for no search engine."""
     if doctree:
-        context["metatags"] += "\n" + tags_of_page(app, pagename)
+        title = app.env.titles[pagename].astext()
+        tags = tags_of(app, pagename, title, description_of(doctree))
+        context["metatags"] += "\n" + tags
         return
     context["pageurl"] = None
     if pagename == "404":
@@ -165,10 +161,14 @@ def write_files(app, exception):
         (out / "sitemap.xml").write_text(SITEMAP.format(entries), encoding="utf-8")
     (out / "robots.txt").write_text(robots, encoding="utf-8")
     # A link to the site itself is the one that is shared: it has the front page's card.
+    title, description = (
+        app.config.html_title,
+        description_of(app.env.get_doctree(root)),
+    )
     redirect = REDIRECT.format(
         lang=app.config.language,
-        title=escape(app.config.html_title),
-        tags=tags_of_page(app, root),
+        title=escape(title),
+        tags=tags_of(app, root, title, description),
         page=f"{root}.html",
     )
     (out / "index.html").write_text(redirect, encoding="utf-8")

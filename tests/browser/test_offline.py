@@ -95,7 +95,7 @@ def test_an_update_is_seen_at_once_and_what_was_read_is_renewed(
 
     for name in (MASKS, "book/glossary.html"):
         text = (folder / name).read_text("utf-8")
-        (folder / name).write_text(text.replace("</h1>", " anew</h1>", 1), "utf-8")
+        (folder / name).write_text(text.replace("</h1>", " anew</h1>"), "utf-8")
     worker = (folder / "sw.js").read_text("utf-8")
     version = re.search('VERSION = "([0-9a-f]+)"', worker)[1]
     (folder / "sw.js").write_text(worker.replace(version, "0" * 16), "utf-8")
@@ -109,10 +109,12 @@ def test_an_update_is_seen_at_once_and_what_was_read_is_renewed(
         assert "anew" in reader.locator("article h1").inner_text()
 
 
-def test_nothing_is_kept_of_pages_from_the_disk(addresses, reader):
-    reader.goto(f"{addresses['file']}/{MASKS}")
-    reader.wait_for_function("document.readyState === 'complete'")
-    assert reader.evaluate("navigator.serviceWorker?.getRegistrations() ?? []") == []
+@pytest.mark.parametrize(("scheme", "due"), [("http", 1), ("file", 0)])
+def test_a_page_from_the_disk_asks_for_no_worker(addresses, reader, scheme, due):
+    reader.add_init_script("""window.asked = 0;
+        ServiceWorkerContainer.prototype.register = async () => { window.asked += 1; };""")
+    reader.goto(f"{addresses[scheme]}/{MASKS}", wait_until="load")
+    assert reader.evaluate("window.asked") == due
 
 
 def test_the_404_page_leads_back_from_any_depth(addresses, reader):
