@@ -11,7 +11,7 @@ export HOME := $(CURDIR)/_build/home
 endif
 CODE := requirements.txt tools/portable.py $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css' -o -name '*.json' -o -name '*.safetensors')
 
-.PHONY: book serve lab test lint unit notebooks pages bench mutants lock clean
+.PHONY: book serve lab test lint unit notebooks pages links bench mutants lock clean
 
 book: $(VENV)/installed _build/code-unchanged
 	@$(BIN)/python tools/run_notebooks.py
@@ -21,7 +21,7 @@ book: $(VENV)/installed _build/code-unchanged
 		print('Open', page.resolve().as_uri(), 'or run: make serve')"
 
 serve: book
-	$(BIN)/python -m http.server --directory _build/html --bind 127.0.0.1 8000
+	$(BIN)/python tools/serve.py _build/html
 
 # Your own copy of the notebooks, in my-book/: an update of the book leaves your answers alone.
 lab: $(VENV)/installed
@@ -51,6 +51,12 @@ pages: notebooks
 	$(BIN)/python tests/check_built_book.py _build/checked/_build/html
 	$(BIN)/pytest tests/browser -n 2 --durations 12 --built _build/checked/_build/html \
 		$(SCREENSHOTS:%=--screenshots %)
+
+# Do the links to other sites lead somewhere? No notebook is run for it.
+links: $(VENV)/installed
+	$(BIN)/jupyter-book config sphinx .
+	$(BIN)/sphinx-build -b linkcheck -q -D nb_execution_mode=off . _build/links
+	rm conf.py
 
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.run

@@ -24,8 +24,14 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 MATHJAX_FILES = ["tex-chtml-full.js", "output/chtml/fonts/woff-v2"]
 
 
+THEBE = re.compile(
+    r'<script type="text/x-thebe-config">.*?</script>|<script>kernelName.*?</script>',
+    re.S,
+)
+
+
 def remove_thebe(app, pagename, templatename, context, doctree):
-    """Leave out the scripts of sphinx-thebe, whatever page asks for them."""
+    """Leave out what sphinx-thebe adds, whatever page asks for it."""
 
     def is_thebe(script):
         source = str(getattr(script, "filename", "") or "")
@@ -34,6 +40,37 @@ def remove_thebe(app, pagename, templatename, context, doctree):
 
     scripts = context.get("script_files", [])
     scripts[:] = [script for script in scripts if not is_thebe(script)]
+    sheets = context.get("css_files", [])
+    sheets[:] = [sheet for sheet in sheets if not is_thebe(sheet)]
+    context["body"] = THEBE.sub("", context.get("body", ""))
+
+
+def drop_idle_mathjax(app, pagename, templatename, context, doctree):
+    """Leave out MathJax, 1.3 MB, where Sphinx adds it to a page without formulas."""
+    if 'class="math' not in context.get("body", ""):
+        scripts = context.get("script_files", [])
+        scripts[:] = [s for s in scripts if "mathjax" not in str(s.filename)]
+
+
+# What others need while the page is still read: the theme's settings, the figures, the colours.
+EARLY = re.compile(r"documentation_options|loader|book\.js")
+
+
+def defer_scripts(app, pagename, templatename, context, doctree):
+    """Let scripts wait until the page has been read, and can be seen.
+
+    Not on the search page, whose own scripts use those of all pages at once.
+    """
+
+    def deferred(script):
+        name, attributes = str(script.filename or ""), script.attributes
+        if not name or EARLY.search(name) or attributes.keys() & {"defer", "async"}:
+            return script
+        return type(script)(name, priority=script.priority, **attributes, defer="defer")
+
+    if pagename != "search":
+        scripts = context.get("script_files", [])
+        scripts[:] = [deferred(script) for script in scripts]
 
 
 INDENT = re.compile(r"^ +", flags=re.MULTILINE)  # no text of a module has two lines
@@ -146,6 +183,8 @@ def make_light(app, exception):
 def setup(app):
     app.add_post_transform(KeepStillPictures)
     app.connect("html-page-context", remove_thebe, priority=900)
+    app.connect("html-page-context", drop_idle_mathjax, priority=900)
+    app.connect("html-page-context", defer_scripts, priority=900)
     app.connect("html-page-context", drop_dead_state, priority=900)
     app.connect("html-page-context", drop_plain_spans, priority=900)
     app.connect("build-finished", copy_mathjax)

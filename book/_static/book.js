@@ -19,9 +19,29 @@ document.addEventListener("DOMContentLoaded", () => {
     link.download = "";
     link.removeAttribute("target");
   }
+  // What the theme says in attributes of these buttons, which the policy of a page does not allow.
+  const does = { "download-pdf": () => print(), fullscreen: () => toggleFullScreen() };
+  for (const [name, act] of Object.entries(does)) {
+    document.querySelector(`.btn-${name}-button`)?.addEventListener("click", act);
+  }
 });
 
 // A page has a hundred of them; the pointer finds them, and Tab goes from link to figure.
 window.addEventListener("load", () => {
   for (const button of document.querySelectorAll(".copybtn")) button.tabIndex = -1;
 });
+
+// What has been read is kept, to be read without a network (tools/sw.js); files are there anyway.
+if (location.protocol.startsWith("http") && navigator.serviceWorker) {
+  window.addEventListener("load", async () => {
+    const { serviceWorker: keeper } = navigator;
+    try {
+      await keeper.register(`${document.documentElement.dataset.content_root}sw.js`);
+      if (keeper.controller) return;
+      const loaded = performance.getEntriesByType("resource").map(({ name }) => name);
+      (await keeper.ready).active.postMessage([location.href, ...loaded]);
+    } catch {
+      // A browser that keeps nothing, as in a private window, shows the pages all the same.
+    }
+  });
+}

@@ -1,11 +1,11 @@
 """The built book in a browser, with the network cut: pytest tests/browser --built _build/html"""
 
 import functools
-import http.server
 import threading
 from pathlib import Path
 
 import pytest
+from serve import Pages, Server  # of tools/
 
 
 def pytest_addoption(parser):
@@ -13,11 +13,6 @@ def pytest_addoption(parser):
     parser.addoption(
         "--screenshots", type=Path, help="folder to keep a picture of each page"
     )
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
 
 
 @pytest.fixture(scope="session")
@@ -28,14 +23,24 @@ def built(pytestconfig):
     return folder.resolve()
 
 
+def served(folder):
+    """A server of a folder, which is running, and its address."""
+    server = Server(("127.0.0.1", 0), functools.partial(Pages, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server, f"http://127.0.0.1:{server.server_port}"
+
+
 @pytest.fixture(scope="session")
 def addresses(built):
     """Scheme -> where the book is."""
-    handler = functools.partial(Quiet, directory=built)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield {"http": f"http://127.0.0.1:{server.server_port}", "file": built.as_uri()}
+    server, address = served(built)
+    yield {"http": address, "file": built.as_uri()}
     server.shutdown()
+
+
+# What the policy of a page forbids is a problem too.
+FORBIDDEN = """addEventListener("securitypolicyviolation", (event) =>
+    console.error(`${event.violatedDirective} forbids ${event.blockedURI}`));"""
 
 
 class Visit:
@@ -71,10 +76,11 @@ def visit(browser, addresses):
             "viewport": {"width": width, "height": 900},
             "color_scheme": "dark" if dark else "light",
             "reduced_motion": "reduce",  # slow colours have no contrast on the way
+            "service_workers": "block",  # test_offline.py has them
         }
         context = browser.new_context(**options | context)
         contexts.append(context)
-        context.add_init_script(script)
+        context.add_init_script(FORBIDDEN + script)
         opened = Visit(context.new_page(), addresses[scheme])
         opened.address = f"{addresses[scheme]}/{name}"
         opened.page.goto(opened.address, wait_until="load")
@@ -95,8 +101,9 @@ def pytest_generate_tests(metafunc):
         pages = sorted(
             path.relative_to(folder).as_posix()
             for path in folder.rglob("*.html")
-            # Not what only sends the reader on to another page.
+            # Not what only sends the reader on to another page, or is at another's address.
             if "_static" not in path.parts
+            and path.name != "404.html"
             and 'http-equiv="Refresh"' not in path.read_text("utf-8")
         )
         metafunc.parametrize("page_name", pages)

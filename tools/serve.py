@@ -1,0 +1,66 @@
+"""Serve the built book on this machine: python tools/serve.py _build/html
+
+On port 8000, or the next that is free; to nobody but this machine.
+"""
+
+import functools
+import http.server
+import os
+import sys
+from pathlib import Path
+
+FIRST, TRIES = 8000, 100
+
+
+class Pages(http.server.SimpleHTTPRequestHandler):
+    """Files of a folder; its 404.html where there is none, as GitHub Pages has it."""
+
+    def send_error(self, code, message=None, explain=None):
+        page = Path(self.directory) / "404.html"
+        if code != 404 or not page.exists():
+            super().send_error(code, message, explain)
+            return
+        body = page.read_bytes()
+        self.send_response(404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, *args):
+        """Nobody reads a line for each picture."""
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """A server whose port is its own."""
+
+    # On Windows two programs would share the port, and either might answer.
+    allow_reuse_address = os.name != "nt"
+    daemon_threads = True
+
+
+def server_of(folder, first=FIRST):
+    """A server of a folder, on the first port that is free."""
+    handler = functools.partial(Pages, directory=str(folder))
+    for port in range(first, first + TRIES):
+        try:
+            return Server(("127.0.0.1", port), handler)
+        except OSError:
+            print(f"Port {port} is taken.")
+    sys.exit(f"No port from {first} to {first + TRIES - 1} is free.")
+
+
+def main(folder):
+    """Serve until the reader has had enough."""
+    with server_of(folder) as server:
+        address = f"http://127.0.0.1:{server.server_port}"
+        print(f"The book is at {address} until you press Ctrl+C.", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
