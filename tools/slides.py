@@ -47,7 +47,8 @@ SKELETON_HEADS = {heading.strip() for heading in SKELETON.values()}
 PART = re.compile(r"^(?=##* )", re.M)
 SHOWN = re.compile(r"#|\$\$|\||- |\d\. |>|```")  # how a block that is shown begins
 NUMBER = re.compile(r"^\*\*(\d)\.\*\* ?")  # of a question
-END = re.compile(r"(?<!al)[.?!:][*\"”)]*(?=\s|$)")  # but for "et al."
+END = re.compile(r"(?<! al)[.?!:][*\"”)]*(?=\s|$)")  # but for "et al."
+CONTROLS = re.compile(r"[^{}]*\.controls\b[^{}]*\{[^{}]*\}")
 LINK = re.compile(r"\[([^]]+)\]\([^)]*\)")
 
 
@@ -172,7 +173,9 @@ def without_bare_headings(cells):
     cells = list(cells)
     for cell, after in zip(cells, [*cells[1:], None], strict=True):
         rest = cells[cells.index(after) :] if after else []
-        shown = next((c for c in rest if c.metadata.slideshow.slide_type != "notes"), None)
+        shown = next(
+            (c for c in rest if c.metadata.slideshow.slide_type != "notes"), None
+        )
         if not is_heading(cell) or (shown and not begins(shown)):
             yield cell
 
@@ -226,7 +229,8 @@ def shared(pages):
     mathjax = "sphinx-mathjax-offline/static/mathjax/tex-svg-full.js"  # needs no fonts
     css = [
         package_text("sphinx-revealjs", f"{reveal}/dist/reset.css"),
-        package_text("sphinx-revealjs", f"{reveal}/dist/reveal.css"),
+        # Its buttons, which no deck has, share their class with the controls of the figures.
+        CONTROLS.sub("", package_text("sphinx-revealjs", f"{reveal}/dist/reveal.css")),
         fonts(pages),
         HtmlFormatter(style="a11y-high-contrast-light").get_style_defs(".highlight"),
         (FIGURES / "figure.css").read_text(encoding="utf-8"),
@@ -262,14 +266,19 @@ in Source Sans 3 and Source Code Pro (SIL Open Font License).
 """
 
 
+def address_of(chapter, config):
+    """Of a chapter's page: beside the decks, until the site has an address."""
+    site = config.get("html", {}).get("baseurl") or ".."
+    return f"{site.rstrip('/')}/book/{chapter.page}"
+
+
 def framed(cells, chapter, config):
     """The slides with the first, which names the chapter, and the last, which names the licence."""
-    site = config.get("html", {}).get("baseurl") or ".."
     said = {
         "title": chapter.title,
         "number": chapter.number,
         "page": chapter.page,
-        "address": f"{site.rstrip('/')}/book/{chapter.page}",
+        "address": address_of(chapter, config),
         "book": config["title"],
         "author": config["author"].removesuffix(".").replace("The ", "the ", 1),
         "year": config["copyright"],

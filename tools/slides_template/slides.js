@@ -11,21 +11,34 @@
     return ALWAYS.includes(event.key) && event.key !== "Escape";
   }
 
-  // From the best to the least: pixels of text (code has three quarters, but 16), the least height
-  // of a plot, and how often a live figure is as large as in the book.
-  const SIZES = [
-    [30, 420, 1.7], [28, 420, 1.6], [26, 420, 1.5], [24, 420, 1.4], [24, 360, 1.3], [22, 360, 1.2],
-    [22, 300, 1.15], [20, 300, 1.1], [20, 240, 1.05], [20, 200, 1],
+  // From the best to the least. Pixels of text (code has three quarters, but at least 16), and the
+  // least height of a plot.
+  const TEXTS = [
+    [30, 420], [28, 420], [26, 420], [24, 420], [24, 360], [22, 360], [22, 300], [20, 300],
+    [20, 240], [20, 200],
   ];
+  // How often a live figure is as large as in the book; its parts may stand in two columns.
+  const [LARGEST, SMALLEST, STEP] = [1.7, 0.75, 0.05];
+
   const fits = (slide) => slide.scrollHeight <= slide.clientHeight
     && slide.scrollWidth <= slide.clientWidth
-    && [...slide.querySelectorAll("pre")].every((e) => e.scrollWidth <= e.clientWidth);
+    && [...slide.querySelectorAll("pre, .matrix")].every((e) => e.scrollWidth <= e.clientWidth);
+
   function fit(slide) {
-    for (const [text, picture, figure] of SIZES) {
+    for (const [text, picture] of TEXTS) {
       slide.style.setProperty("--text", `${text}px`);
       slide.style.setProperty("--picture", `${picture}px`);
-      slide.style.setProperty("--figure", figure);
       if (fits(slide)) return;
+    }
+  }
+
+  function fitFigure(slide) {
+    for (let size = LARGEST; size >= SMALLEST; size -= STEP) {
+      slide.style.setProperty("--figure", size);
+      for (const columns of [false, true]) {
+        slide.classList.toggle("columns", columns);
+        if (fits(slide)) return;
+      }
     }
   }
 
@@ -48,7 +61,7 @@
     slideNumber: "c/t",
     navigationMode: "linear",
     transition: "none",
-    controlsTutorial: false,
+    controls: false, // figures have a class of that name: slides.py takes away its rules
     viewDistance: 1000, // what is not laid out cannot be measured
     mobileViewDistance: 1000,
     keyboardCondition: belongsToSlides,
@@ -57,5 +70,6 @@
   });
   Reveal.on("slidechanged", () => document.activeElement?.blur());
   window.deckReady = Promise.all([MathJax.startup.promise, document.fonts.ready, figuresStarted,
-    loaded]).then(() => slides.forEach(fit));
+    loaded]).then(() => slides.forEach((slide) =>
+    (slide.querySelector(".d2lmini-figure") ? fitFigure : fit)(slide)));
 })();
