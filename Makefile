@@ -6,12 +6,21 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 CODE := requirements.txt tools/portable.py $(wildcard results/*.json results/*.safetensors) $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css')
 
-.PHONY: book serve lab test lint unit notebooks pages bench mutants lock clean
+.PHONY: book serve lab test lint unit notebooks pages slides figures bench mutants lock clean
 
 book: $(VENV)/installed _build/code-unchanged
 	$(BIN)/python tools/run_notebooks.py
 	$(BIN)/jupyter-book build -W -n --keep-going .
+	$(BIN)/python tools/slides.py _build
+	$(BIN)/python tools/figures_zip.py _build
 	@echo "Open $(CURDIR)/_build/html/index.html, or run 'make serve'."
+
+# For lecturers, from the notebooks as they ran: a deck of slides a chapter, and all plots in one file.
+slides: book
+	@echo "The slides are in $(CURDIR)/_build/html/slides."
+
+figures: book
+	@echo "The figures are in $(CURDIR)/_build/html/figures.zip."
 
 serve: book
 	$(BIN)/python -m http.server --directory _build/html --bind 127.0.0.1 8000
@@ -41,6 +50,8 @@ notebooks: $(VENV)/installed
 # SCREENSHOTS=FOLDER keeps pictures of each page, wide and narrow, light and dark.
 pages: notebooks
 	$(BIN)/jupyter-book build -W -n --keep-going --path-output _build/checked .
+	$(BIN)/python tools/slides.py _build/checked/_build
+	$(BIN)/python tools/figures_zip.py _build/checked/_build
 	$(BIN)/python tests/check_built_book.py _build/checked/_build/html
 	$(BIN)/pytest tests/browser -n 2 --durations 12 --built _build/checked/_build/html \
 		$(SCREENSHOTS:%=--screenshots %)

@@ -1,11 +1,13 @@
 """A deck of slides for each chapter, from the notebooks as they ran: make slides.
 
 What is shown is said in the metadata of the cells, by Jupyter's own slide types: "slide" and
-"subslide" begin a slide, "-" goes on with it, a "fragment" appears on it at the next key, "notes" are
-for the speaker. A cell without a type is not in the lecture. Text that is read at home is too long
-for a slide. So of a cell of text a slide has the headings, each of which begins a slide, formulas,
-tables and lists, and the sentences that begin as the list "shows" says; the speaker's notes have it
-all. Of a cell of code "shows" may name the "code" or the "output" alone.
+"subslide" begin a slide, "-" goes on with it, a "fragment" appears on it at the next key, and
+"notes" are for the speaker. A cell without a type is not in the lecture.
+
+A text to be read at home is too long for a slide. So of a cell of text a slide has the headings,
+each of which begins a slide, formulas, tables and lists, and the sentences that begin as the list
+"shows" says; the speaker's notes have it all. Of a cell of code, "shows" may name the "code" or the
+"output" alone.
 
 A deck is one file that needs no other and no network: reveal.js and MathJax are in it, and the live
 figures work as in the built page, whose fonts it takes. Its looks are in slides_template/.
@@ -261,8 +263,8 @@ END_OF_DECK = """## Where this is from
 *{title}* is chapter {number} of *{book}* by {author}, © {year}. Text and figures may be used under
 CC BY 4.0 (<https://creativecommons.org/licenses/by/4.0/>), the code under the MIT licence.
 
-These slides are shown by reveal.js (MIT licence), their formulas set by MathJax (Apache licence 2.0),
-in Source Sans 3 and Source Code Pro (SIL Open Font License).
+These slides are shown by reveal.js (MIT licence), their formulas set by MathJax (Apache licence
+2.0), in Source Sans 3 and Source Code Pro (SIL Open Font License).
 """
 
 
@@ -307,16 +309,44 @@ def deck(chapter, notebook, state, looks, config):
     return paint_code(page)
 
 
+INDEX = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Slides: {book}</title>
+<link rel="icon" href="data:,">
+<style>
+body {{ font: 1.1rem/1.6 system-ui, sans-serif; max-width: 40rem; margin: 2rem auto; }}
+</style>
+</head>
+<body>
+<main>
+<h1>{book}: slides</h1>
+<p>One file a chapter, which works without a network. How to use and print them:
+<a href="../book/teaching.html#slides-and-figures">Teaching with this book</a>.</p>
+<ol>
+{decks}
+</ol>
+</main>
+</body>
+</html>
+"""
+
+
 def main(build):
     """Write a deck a chapter, and a page that lists them."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     pages, cache = build / "html", get_cache(build / ".jupyter_cache")
-    out, looks = pages / "slides", shared(pages)
+    out, looks, decks = pages / "slides", shared(pages), []
     out.mkdir(exist_ok=True)
     for chapter in CHAPTERS.values():
         path = ROOT / "book" / f"{chapter.file}.ipynb"
         page = deck(chapter, *ran(path, cache), looks, config)
         (out / chapter.page).write_text(page, encoding="utf-8", newline="\n")
+        decks.append(f'<li><a href="{chapter.page}">{chapter.title}</a></li>')
+    index = INDEX.format(book=config["title"], decks="\n".join(decks))
+    (out / "index.html").write_text(index, encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

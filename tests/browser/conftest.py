@@ -95,8 +95,8 @@ def pytest_generate_tests(metafunc):
         pages = sorted(
             path.relative_to(folder).as_posix()
             for path in folder.rglob("*.html")
-            # Not what only sends the reader on to another page.
-            if "_static" not in path.parts
+            # Not what only sends the reader on to another page, nor slides.
+            if not {"_static", "slides"} & set(path.parts)
             and 'http-equiv="Refresh"' not in path.read_text("utf-8")
         )
         metafunc.parametrize("page_name", pages)
