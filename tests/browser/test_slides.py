@@ -14,7 +14,7 @@ each_deck = pytest.mark.parametrize("chapter", CHAPTERS.values(), ids=list(CHAPT
 
 # Of each slide: by how much its content is larger than it, and its smallest letters. A live figure
 # and the caption of a plot have sizes of their own.
-MEASURE = """() => [...document.querySelectorAll(".slides > section > section")].map((slide) => {
+MEASURE = """() => [...document.querySelectorAll(".slides section:not(.stack)")].map((slide) => {
   const sizes = (selector) => [...slide.querySelectorAll(selector)]
     .filter((e) => !e.closest(".d2lmini-figure, aside") && e.textContent.trim())
     .map((e) => parseFloat(getComputedStyle(e).fontSize));
@@ -104,15 +104,14 @@ def test_the_speaker_sees_the_text_of_the_chapter(open_deck):
     ).wait_for()
 
 
-def test_a_deck_prints_a_slide_a_page(open_deck, visit, tmp_path):
+def test_a_deck_prints_a_slide_a_page(open_deck, visit):
     chapter = CHAPTERS["masks"]
-    number = open_deck(chapter, width=1280, height=720).page.locator(
-        ".slides > section > section"
-    )
+    found = open_deck(chapter, width=1280, height=720).page.evaluate(MEASURE)
     page = visit("file", f"slides/{chapter.page}?print-pdf").page
     page.evaluate("window.deckReady")
-    page.wait_for_selector(".pdf-page >> nth=-1", state="attached")
-    assert page.locator(".pdf-page").count() == number.count()
+    page.locator(".pdf-page").last.wait_for()
+    assert page.locator(".pdf-page").count() == len(found)
+    assert page.evaluate(MEASURE) == found
 
 
 def test_the_zip_has_every_picture_of_the_pages_with_its_caption(built):

@@ -1,14 +1,17 @@
 // Starts a deck, and makes what is on a slide as large as the slide allows.
 (() => {
-  const slides = [...document.querySelectorAll(".slides > section > section")];
+  const slides = [...document.querySelectorAll(".slides section:not(:has(> section))")];
 
-  // The arrow keys of a figure that is operated are its own; Escape gives them back to the slides.
-  const ALWAYS = ["PageDown", "PageUp", "Escape"];
+  // The arrow keys of a figure that is operated are its own. Escape gives them back to the slides;
+  // the keys of a presenter leave the figure and turn the page.
   function belongsToSlides(event) {
-    const inFigure = event.target.closest?.(".d2lmini-figure");
-    if (!inFigure) return true;
-    if (event.key === "Escape") event.target.blur();
-    return ALWAYS.includes(event.key) && event.key !== "Escape";
+    if (!event.target.closest?.(".d2lmini-figure")) return true;
+    const turns = ["PageDown", "PageUp"].includes(event.key);
+    if (turns || event.key === "Escape") {
+      event.preventDefault();
+      event.target.blur(); // reveal.js does not listen while an input has the focus
+    }
+    return turns;
   }
 
   // From the best to the least. Pixels of text (code has three quarters, but at least 16), and the
