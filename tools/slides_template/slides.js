@@ -20,8 +20,9 @@
     [30, 420], [28, 420], [26, 420], [24, 420], [24, 360], [22, 360], [22, 300], [20, 300],
     [20, 240], [20, 200],
   ];
-  // How often a live figure is as large as in the book; its parts may stand in two columns.
-  const [LARGEST, SMALLEST, STEP] = [1.7, 0.75, 0.05];
+  // A live figure is so much larger than in the book, in per cent, or smaller; its parts may stand
+  // in two columns.
+  const [LARGEST, SMALLEST, STEP] = [170, 75, 5];
 
   const fits = (slide) => slide.scrollHeight <= slide.clientHeight
     && slide.scrollWidth <= slide.clientWidth
@@ -37,7 +38,7 @@
 
   function fitFigure(slide) {
     for (let size = LARGEST; size >= SMALLEST; size -= STEP) {
-      slide.style.setProperty("--figure", size);
+      slide.style.setProperty("--figure", `${size}%`);
       for (const columns of [false, true]) {
         slide.classList.toggle("columns", columns);
         if (fits(slide)) return;
