@@ -4,16 +4,24 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The nets are small: more threads than one only wait for each other when the machine is busy.
 export OMP_NUM_THREADS ?= 1
-CODE := requirements.txt tools/portable.py $(wildcard results/*.json results/*.safetensors) $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css')
+# Jupyter, IPython and matplotlib write into the home folder; where that is read-only, or there is
+# none, they get one of their own.
+ifneq ($(shell test -w "$$HOME" && echo yes),yes)
+export HOME := $(CURDIR)/_build/home
+endif
+CODE := requirements.txt tools/portable.py $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css' -o -name '*.json' -o -name '*.safetensors')
 
 .PHONY: book serve lab test lint unit notebooks pages slides figures bench mutants lock clean
 
 book: $(VENV)/installed _build/code-unchanged
-	$(BIN)/python tools/run_notebooks.py
-	$(BIN)/jupyter-book build -W -n --keep-going .
-	$(BIN)/python tools/slides.py _build
-	$(BIN)/python tools/figures_zip.py _build
-	@echo "Open $(CURDIR)/_build/html/index.html, or run 'make serve'."
+	@$(BIN)/python tools/run_notebooks.py
+	@echo "Making the pages, in a minute or two."
+	@$(BIN)/jupyter-book build -q -W -n --keep-going .
+	@echo "Making the slides and the file of figures."
+	@$(BIN)/python tools/slides.py _build
+	@$(BIN)/python tools/figures_zip.py _build
+	@$(BIN)/python -c "from pathlib import Path; page = Path('_build/html/index.html'); \
+		print('Open', page.resolve().as_uri(), 'or run: make serve')"
 
 # For lecturers, from the notebooks as they ran: a deck of slides a chapter, and all plots in one file.
 slides: book
@@ -58,8 +66,8 @@ pages: notebooks
 
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.run
-	$(BIN)/python -m benchmarks.speed | tee results/bench.md
-	$(BIN)/python -m benchmarks.pages _build/html | tee -a results/bench.md
+	$(BIN)/python -m benchmarks.speed | tee benchmarks/bench.md
+	$(BIN)/python -m benchmarks.pages _build/html | tee -a benchmarks/bench.md
 	$(BIN)/python -m benchmarks.readme
 
 # Which breakages of the model core would no test notice? Takes an hour.
@@ -82,8 +90,7 @@ clean:
 	rm -rf _build
 
 $(VENV)/installed: requirements.txt pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --requirement requirements.txt
+	$(PYTHON) tools/set_up.py $(VENV)
 	touch $@
 
 # Jupyter Book executes a notebook again when the notebook changes. The outputs depend on the

@@ -8,7 +8,6 @@ import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
 from torch import nn
 
-from benchmarks.common import RESULTS
 from benchmarks.translator import (
     RECIPE,
     TRAINING,
@@ -19,6 +18,7 @@ from benchmarks.translator import (
     tested,
 )
 from d2lmini import EncoderDecoder, scaled_dot_product_attention, try_gpu
+from d2lmini.ledger import RESULTS
 from d2lmini.translator import SubwordTranslator
 
 EXPERIMENTS = {

@@ -7,7 +7,6 @@ import platform
 import statistics
 import subprocess
 import time
-from pathlib import Path
 
 import pandas as pd
 import pooch
@@ -30,8 +29,8 @@ from d2lmini import (
 )
 from d2lmini.data.catalogue import EMBEDDED, REGISTRY
 from d2lmini.data.registry import columns_of, find_paths, splits_of
+from d2lmini.ledger import RESULTS
 
-RESULTS = Path(__file__).parents[1] / "results"
 SEEDS = range(5)
 BATCH_SIZE, NUM_STEPS, LR = 64, 10, 0.005
 SIZES, DROPOUT = (32, 64, 4), 0.1  # width, feed-forward width, heads
@@ -211,11 +210,11 @@ def up_and_down(optimizer, warmup_steps, steps):
 def commit():
     """The commit of the code that runs, with a + if there are changes that are not in it."""
     git = functools.partial(
-        subprocess.run, cwd=RESULTS.parent, capture_output=True, text=True
+        subprocess.run, cwd=RESULTS.parents[1], capture_output=True, text=True
     )
     head = git(["git", "rev-parse", "--short=12", "HEAD"]).stdout.strip()
     changed = git(
-        ["git", "status", "--porcelain", "d2lmini", "benchmarks"]
+        ["git", "status", "--porcelain", "d2lmini", "benchmarks", ":!d2lmini/results"]
     ).stdout.strip()
     return head + "+" * bool(changed)
 

@@ -4,7 +4,9 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PLACE = re.compile(r"(?<=<!-- results/bench.md -->\n).*?(?=\n<!-- end -->)", flags=re.S)
+PLACE = re.compile(
+    r"(?<=<!-- benchmarks/bench.md -->\n).*?(?=\n<!-- end -->)", flags=re.S
+)
 
 
 def shown():
@@ -14,7 +16,7 @@ def shown():
 
 def printed():
     """The tables as they were printed."""
-    return (ROOT / "results" / "bench.md").read_text(encoding="utf-8").strip()
+    return (ROOT / "benchmarks" / "bench.md").read_text(encoding="utf-8").strip()
 
 
 def main():

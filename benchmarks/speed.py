@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from benchmarks.captions import NUM_STEPS as LONGEST_CAPTION
 from benchmarks.captions import read_splits, vocabs_and_batches
-from benchmarks.common import BATCH_SIZE, LR, NUM_STEPS, RESULTS, make_net
+from benchmarks.common import BATCH_SIZE, LR, NUM_STEPS, make_net
 from d2lmini import (
     EncoderDecoder,
     TokenEmbedding,
@@ -39,6 +39,7 @@ from d2lmini.data.batches import batches
 from d2lmini.fast import fast_attention, use_fast_layers
 from d2lmini.fast_search import fast_greedy_search
 from d2lmini.generation import beam_search, greedy_search
+from d2lmini.ledger import RESULTS
 from d2lmini.training import train_epoch, warmup
 from d2lmini.translator import SubwordTranslator
 

@@ -7,13 +7,14 @@ from collections import defaultdict
 import sacrebleu
 import torch
 
-from benchmarks.common import RESULTS, commit, up_and_down
+from benchmarks.common import commit, up_and_down
 from d2lmini import Vocab, normalise, read_pairs, seq2seq_loss, try_gpu
 from d2lmini.data import cut_padding
 from d2lmini.data.buckets import buckets
 from d2lmini.data.catalogue import REGISTRY
 from d2lmini.data.pairs import with_a_gap
 from d2lmini.data.subwords import Subwords, learn_merges
+from d2lmini.ledger import RESULTS
 from d2lmini.training import train_epoch
 from d2lmini.translator import SubwordTranslator
 

@@ -5,9 +5,11 @@ from pathlib import Path
 
 from d2lmini.arguments import check_kind
 
+RESULTS = Path(__file__).parent / "results"
+
 
 def recorded_runs(name: str):
-    """The runs of results/name.json, in this folder or in one above it.
+    """The runs of results/name.json.
 
     Returns:
         A pandas table, one row a run: its setting, spread over columns, its seed, what came out.
@@ -18,13 +20,11 @@ def recorded_runs(name: str):
     from pandas import DataFrame  # heavy: only where it is needed
 
     check_kind("name", name, str, "a string")
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        path = folder / "results" / f"{name}.json"
-        if path.exists():
-            runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
-            return DataFrame([run["setting"] | run for run in runs])
-    raise FileNotFoundError(
-        f"results/{name}.json is neither in {here} nor above it: "
-        "the recorded runs lie in the repository of the book"
-    )
+    path = RESULTS / f"{name}.json"
+    if not path.exists():
+        known = ", ".join(sorted(file.stem for file in RESULTS.glob("*.json")))
+        raise FileNotFoundError(
+            f"name ({name!r}) must be that of a recorded experiment: {known}"
+        )
+    runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
+    return DataFrame([run["setting"] | run for run in runs])

@@ -8,7 +8,6 @@ import os
 import random
 import time
 import warnings
-from pathlib import Path
 
 import pytest
 import torch
@@ -32,10 +31,10 @@ from d2lmini.data.paths import path_windows, read_tracks
 from d2lmini.data.registry import LONGEST_LINE, find_paths, read_lines
 from d2lmini.data.subwords import Subwords, join, learn_merges
 from d2lmini.data.texts import mistake_in, read_texts
+from d2lmini.ledger import RESULTS
 from d2lmini.transformer import TransformerEncoder
 from d2lmini.translator import SubwordTranslator
 
-RESULTS = Path(__file__).parents[1] / "results"
 SLOW = 2.0  # seconds of work, whatever else this machine does; nothing may take longer
 
 

@@ -141,14 +141,17 @@ def test_git_knows_the_files():
     if inside.returncode:
         pytest.skip("not a git checkout")
     tracked = subprocess.run(
-        ["git", "ls-files", "book", "results"], cwd=ROOT, capture_output=True, text=True
+        ["git", "ls-files", "book", "d2lmini/results"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     names = set(tracked.stdout.split())
     for path in NOTEBOOKS:
         assert path.relative_to(ROOT).as_posix() in names
         for source in (cell.source for cell in cells(path, "code")):
             for entry in re.findall(r'(?:ledger|recorded_runs)\("([\w-]+)"', source):
-                assert f"results/{entry}.json" in names
+                assert f"d2lmini/results/{entry}.json" in names
 
 
 @every_notebook
@@ -288,7 +291,7 @@ def test_nothing_is_skipped_or_left_open(path):
 
 
 def test_the_ledger_says_how_it_was_made():
-    for path in (ROOT / "results").glob("*.json"):
+    for path in (ROOT / "d2lmini" / "results").glob("*.json"):
         entry = json.loads(path.read_text(encoding="utf-8"))
         assert entry["name"] == path.stem
         assert entry["setting"] == EXPERIMENTS[path.stem]

@@ -38,11 +38,11 @@ from d2lmini.figures import depth as depth_figure
 from d2lmini.figures.caption import BITS
 from d2lmini.figures.weights import bits_of, floats, in_bits, pack, whole_numbers
 from d2lmini.figures.widget import as_lists
+from d2lmini.ledger import RESULTS
 from d2lmini.modern import LanguageModel
 from d2lmini.trajectories import Forecaster, PathEncoder, constant_velocity
 from d2lmini.translator import SubwordTranslator
 
-RESULTS = Path(__file__).parents[1] / "results"
 NUM_HEADS, NUM_LAYERS, NUM_STEPS = 4, 2, 10
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks import common, readme
 from benchmarks.common import record, summary
+from d2lmini import ledger
 from d2lmini.ledger import recorded_runs
 
 RUNS = [
@@ -15,17 +16,13 @@ RUNS = [
 
 
 @pytest.fixture
-def book(tmp_path, monkeypatch):
-    """The folder of a book that has one recorded experiment beside it."""
-    (tmp_path / "results").mkdir()
-    (tmp_path / "results/mine.json").write_text(
-        json.dumps({"runs": RUNS}), encoding="utf-8"
-    )
-    (tmp_path / "book/deep").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "book/deep")
+def ledger_of_one(tmp_path, monkeypatch):
+    """A ledger that has one recorded experiment."""
+    (tmp_path / "mine.json").write_text(json.dumps({"runs": RUNS}), encoding="utf-8")
+    monkeypatch.setattr(ledger, "RESULTS", tmp_path)
 
 
-def test_a_row_a_run_with_its_setting(book):
+def test_a_row_a_run_with_its_setting(ledger_of_one):
     runs = recorded_runs("mine")
     assert runs.model.tolist() == ["small", "large"] and runs.bleu.tolist() == [
         1.0,
@@ -34,8 +31,10 @@ def test_a_row_a_run_with_its_setting(book):
     assert runs.setting.tolist() == [run["setting"] for run in RUNS]
 
 
-def test_what_was_not_recorded_is_named(book):
-    with pytest.raises(FileNotFoundError, match=r"results/yours\.json is neither in"):
+def test_what_was_not_recorded_is_named(ledger_of_one):
+    with pytest.raises(
+        FileNotFoundError, match="must be that of a recorded experiment: mine"
+    ):
         recorded_runs("yours")
     with pytest.raises(TypeError, match="name"):
         recorded_runs(3)

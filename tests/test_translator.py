@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import struct
-from pathlib import Path
 
 import pytest
 import torch
@@ -15,9 +14,9 @@ from d2lmini import normalise, padding_mask, read_pairs
 from d2lmini.data.subwords import join, learn_merges
 from d2lmini.eight_bits import from_bytes, to_bytes
 from d2lmini.files import read_tensors, write_file, write_tensors
+from d2lmini.ledger import RESULTS
 from d2lmini.translator import SubwordTranslator
 
-RESULTS = Path(__file__).parents[1] / "results"
 SIZES = 16, 32, 2, 2, 0.1
 
 

@@ -34,10 +34,9 @@ STILL = re.compile(
 PNG = "data:image/png;base64,"
 LICENCE = """Figures of "{title}", (c) {copyright} {author}
 
-You may use, change and share them under the licence CC BY 4.0, Creative Commons Attribution 4.0
-International: name the authors and the book, link to the licence, and say what you changed.
+You may use, change and share them: name the authors and the book, link to the licence, and say what
+you changed. The licence is CC BY 4.0, https://creativecommons.org/licenses/by/4.0/.
 
-https://creativecommons.org/licenses/by/4.0/
 """
 
 
@@ -150,13 +149,12 @@ def files(build):
             file = f"{chapter.number:02}-{chapter.slug}-{number}-{short}.svg"
             found[file] = standalone(svg)
             kind = "plot" if caption else "still of a live figure"
-            where = f"{address_of(chapter, config)}#{name}"
+            where = f"{address_of(chapter)}#{name}"
             said = plain(caption), alt, where
             table.writerow([file, f"{chapter.number} {chapter.title}", kind, *said])
-    return found | {
-        "captions.csv": rows.getvalue(),
-        "LICENSE.txt": LICENCE.format(**config),
-    }
+    licence = (ROOT / "LICENSE-TEXT").read_text(encoding="utf-8")
+    found["LICENSE.txt"] = LICENCE.format(**config) + licence
+    return found | {"captions.csv": rows.getvalue()}
 
 
 def main(build):

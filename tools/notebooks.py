@@ -1,12 +1,15 @@
 """Bring the notebooks to the form in which they are committed; `python tools/notebooks.py`.
 
-No outputs, no counters, no metadata of an editor; nbformat 4.5; stable cell ids; indent 1.
+No outputs, no counters, no metadata of an editor; nbformat 4.5; stable cell ids; indent 1; and the
+cell that gets the package where it is missing (install_cell.py).
 """
 
 import sys
 from pathlib import Path
 
 import nbformat
+from addresses import addresses
+from install_cell import with_install_cell
 
 from d2lmini.course.notebooks import text_of
 
@@ -30,7 +33,7 @@ def canonical(text):
         }
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    return text_of(notebook)
+    return text_of(with_install_cell(notebook, *addresses()))
 
 
 def main():

@@ -24,6 +24,7 @@ from runpy import run_path
 
 import nbformat
 import yaml
+from addresses import addresses
 from code_hues import paint_code
 from jupyter_cache import get_cache
 from nbconvert import SlidesExporter
@@ -268,10 +269,10 @@ These slides are shown by reveal.js (MIT licence), their formulas set by MathJax
 """
 
 
-def address_of(chapter, config):
+def address_of(chapter):
     """Of a chapter's page: beside the decks, until the site has an address."""
-    site = config.get("html", {}).get("baseurl") or ".."
-    return f"{site.rstrip('/')}/book/{chapter.page}"
+    _, site = addresses()
+    return f"{site or '..'}/book/{chapter.page}"
 
 
 def framed(cells, chapter, config):
@@ -280,7 +281,7 @@ def framed(cells, chapter, config):
         "title": chapter.title,
         "number": chapter.number,
         "page": chapter.page,
-        "address": address_of(chapter, config),
+        "address": address_of(chapter),
         "book": config["title"],
         "author": config["author"].removesuffix(".").replace("The ", "the ", 1),
         "year": config["copyright"],

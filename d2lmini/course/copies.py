@@ -77,7 +77,7 @@ def write_copies(change, root: Path, out: Path, leave_out=()) -> list[Path]:
     Args:
         change: for_students or for_instructors.
         leave_out: file names of notebooks that this class does not get.
-        out: becomes the folder of book/ and results/, as the notebooks expect them.
+        out: becomes the folder of book/.
     Returns:
         The notebooks that were written.
     Raises:
@@ -91,7 +91,6 @@ def write_copies(change, root: Path, out: Path, leave_out=()) -> list[Path]:
     (out / "book").mkdir(parents=True, exist_ok=True)
     for path in sorted((root / "book").glob("*.md")):
         shutil.copyfile(path, out / "book" / path.name)
-    shutil.copytree(root / "results", out / "results")
     written = []
     for path in notebooks:
         if path.name in leave_out:

@@ -19,7 +19,12 @@ LONGEST_LINE = 1_000_000  # characters
 
 def data_folder() -> Path:
     """$D2LMINI_DATA, else the folder that this system has for caches."""
-    import pooch  # only here: importing the package must not load a web client
+    try:
+        import pooch  # only here: importing the package must not load a web client
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            'real data need two more packages: pip install "d2lmini[real-data]"'
+        ) from error
 
     cache = pooch.os_cache("d2lmini")
     return Path(pooch.create(cache, base_url="", env="D2LMINI_DATA").abspath)

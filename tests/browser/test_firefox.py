@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from d2lmini.ledger import RESULTS
 from d2lmini.translator import SubwordTranslator
 
 ROOT = Path(__file__).parents[2]
@@ -122,7 +123,7 @@ def test_a_figure_can_be_operated_in_firefox(firefox, figure_at, page, place):
 
 def test_the_front_page_translates_in_firefox(firefox, figure_at):
     english = "My sister has never seen the sea."
-    translator = SubwordTranslator.load(ROOT / "results" / "fra-eng-full.safetensors")
+    translator = SubwordTranslator.load(RESULTS / "fra-eng-full.safetensors")
     (french,) = translator.translate([english])
     figure = figure_at("index", "figure-sentence")
     field = figure.find_element("css selector", "input[type=text]")

@@ -1,12 +1,10 @@
 """The front page, the page of figures, and what links lead to a figure."""
 
-from pathlib import Path
-
 import pytest
 
+from d2lmini.ledger import RESULTS
 from d2lmini.translator import SubwordTranslator
 
-RESULTS = Path(__file__).parents[2] / "results"
 FRONT = "book/index.html"
 
 

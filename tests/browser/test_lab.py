@@ -36,9 +36,6 @@ def lab(tmp_path_factory):
     own_copy.mkdir()
     for path in [*NOTEBOOKS, *BOOK.glob("*.md")]:
         shutil.copy(path, own_copy)
-    shutil.copytree(
-        BOOK.parent / "results", folder / "results"
-    )  # beside it, as make lab has it
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(c) for c in CELLS]
     )

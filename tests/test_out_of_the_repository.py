@@ -1,0 +1,201 @@
+"""What the book needs elsewhere: addresses, the package as a file, the cell that installs it."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from types import SimpleNamespace
+
+import addresses  # these four are of tools/
+import back_matter
+import install_cell
+import pytest
+import set_up
+import yaml
+from package_file import build_wheel
+
+import d2lmini
+
+ROOT = addresses.ROOT
+REPOSITORY, SITE = "https://github.com/someone/book", "https://someone.github.io/book"
+
+
+def test_every_place_names_the_same_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    assert d2lmini.__version__ == addresses.version() == citation["version"]
+    assert config["repository"]["branch"] == f"v{addresses.version()}"
+    assert f"## {addresses.version()}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+# The cell that installs the package.
+
+
+def run(cell, is_there, fetched=True):
+    """What the cell asks pip for, in a Python in which d2lmini is there or not."""
+    asked, found = [], [is_there]
+
+    def pip(line):
+        asked.append(line)
+        found[0] = fetched
+
+    code = re.sub(
+        r"^( *)%pip (.*)$", lambda m: f"{m[1]}pip({m[2]!r})", cell, flags=re.M
+    )
+    util = SimpleNamespace(find_spec=lambda name: found[0] or None)
+    importlib = SimpleNamespace(util=util, invalidate_caches=lambda: None)
+    code = code.replace("import importlib.util\n", "")
+    exec(code, {"importlib": importlib, "pip": pip})
+    return asked
+
+
+@pytest.mark.parametrize("place", [("", ""), (REPOSITORY, SITE), ("", SITE)])
+def test_where_the_package_is_nothing_is_done(place):
+    assert run(install_cell.source(*place), is_there=True) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "address"),
+    [
+        ((REPOSITORY, SITE), f"{REPOSITORY}/archive/refs/tags/v{addresses.version()}.zip"),
+        (("", SITE), f"{SITE}/{addresses.wheel_name()}"),
+    ],
+)  # fmt: skip
+def test_where_it_is_missing_the_tagged_one_is_fetched(place, address):
+    (asked,) = run(install_cell.source(*place), is_there=False)
+    assert asked == f'install --quiet "d2lmini[book] @ {address}"'
+
+
+@pytest.mark.parametrize("place", [("", ""), (REPOSITORY, "")])
+def test_without_an_address_or_a_network_it_is_said_what_to_do(place):
+    with pytest.raises(ModuleNotFoundError, match=rf"{addresses.wheel_name()}\[book\]"):
+        run(install_cell.source(*place), is_there=False, fetched=False)
+
+
+# Buttons and the foot of a page.
+
+
+def page_of(repository):
+    """The context of a page, after the extension has had it."""
+    options = {"repository_url": repository, "launch_buttons": {"colab_url": "c"}}
+    app = SimpleNamespace(config=SimpleNamespace(html_theme_options=options))
+    addresses.drop_launch_buttons(app, app.config)
+    launch = {"label": "launch-buttons", "buttons": []}
+    context = {
+        "header_buttons": [launch] if options["launch_buttons"] else [],
+        "pathto": lambda page: f"../{page}.html",
+    }
+    for handler in (addresses.add_codespace, addresses.add_footer):
+        handler(app, "book/02-masks", "page.html", context, None)
+    return context
+
+
+def test_without_a_repository_nothing_needs_one():
+    context = page_of("")
+    assert context["header_buttons"] == []
+    assert "Errata" in context["theme_extra_footer"]
+    assert "Report an error" not in context["theme_extra_footer"]
+    assert "http" not in context["theme_extra_footer"]
+
+
+def test_with_one_a_page_can_be_launched_and_corrected():
+    context = page_of(REPOSITORY + "/")
+    (button,) = context["header_buttons"][0]["buttons"]
+    assert button["url"] == "https://codespaces.new/someone/book"
+    foot = context["theme_extra_footer"]
+    assert f"{REPOSITORY}/issues/new?title=book%2F02-masks%3A+&amp;" in foot
+
+
+# The package as a file.
+
+
+def test_the_wheel_has_everything_and_is_the_same_each_time(tmp_path):
+    found = []
+    for name in ("once", "again"):
+        build_wheel(tmp_path / name)
+        found.append((tmp_path / name / addresses.wheel_name()).read_bytes())
+    assert found[0] == found[1]
+    assert len(found[0]) <= 3_000_000
+    listing = subprocess.run(
+        ["git", "ls-files", "d2lmini"], cwd=ROOT, capture_output=True, text=True
+    )
+    with zipfile.ZipFile(tmp_path / "once" / addresses.wheel_name()) as wheel:
+        names = set(wheel.namelist())
+    wanted = {n for n in listing.stdout.split() if not n.endswith(".md")}
+    assert wanted <= names
+    assert {n.split("/")[0] for n in names} == {
+        "d2lmini",
+        f"d2lmini-{addresses.version()}.dist-info",
+    }
+
+
+def test_what_real_data_need_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)  # as if it were not installed
+    with pytest.raises(ModuleNotFoundError, match=r"d2lmini\[real-data\]"):
+        d2lmini.data.data_folder()
+
+
+# The environment.
+
+
+def test_an_old_python_is_told_which_is_needed(monkeypatch):
+    monkeypatch.setattr(set_up.sys, "version_info", (3, 9, 2))
+    with pytest.raises(SystemExit, match=r"needs Python 3\.11 or newer; this is 3\.9"):
+        set_up.main("never made")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["requires-python"] == ">={}.{}".format(*set_up.OLDEST)
+    # And can read the file that says so.
+    ast.parse((ROOT / "tools" / "set_up.py").read_text("utf-8"), feature_version=(3, 6))
+
+
+@pytest.mark.parametrize(
+    ("system", "driver", "small"),
+    [("linux", False, True), ("linux", True, False), ("darwin", False, False)],
+)
+def test_the_small_torch_is_for_linux_without_a_driver(
+    monkeypatch, capsys, system, driver, small
+):
+    commands = []
+    monkeypatch.setattr(set_up.sys, "platform", system)
+    monkeypatch.setattr(set_up, "has_nvidia_driver", lambda: driver)
+    monkeypatch.setattr(
+        set_up.subprocess,
+        "run",
+        lambda command, **_: commands.append(command) or SimpleNamespace(returncode=1),
+    )
+    monkeypatch.chdir(ROOT)
+    set_up.main("somewhere")
+    torch = [command[-1] for command in commands if set_up.CPU_BUILDS in command]
+    assert torch == [f"torch=={set_up.locked('torch')}"] * small
+    assert commands[-1][-2:] == ["--requirement", "requirements.txt"]
+    # Its index did not answer: that is said, and the usual one is taken.
+    assert ("did not answer" in capsys.readouterr().out) == small
+
+
+# What else lies at the top.
+
+
+def test_settings_of_the_container_can_be_read():
+    text = (ROOT / ".devcontainer/devcontainer.json").read_text("utf-8")
+    settings = json.loads(text)
+    assert settings["postAttachCommand"] == "make lab"
+    # As Binder asks, and no root in the end.
+    lines = (ROOT / "Dockerfile").read_text("utf-8").splitlines()
+    assert {"ARG NB_USER=jovyan", "ARG NB_UID=1000"} <= set(lines)
+    assert [line for line in lines if line.startswith("USER ")] == ["USER ${NB_UID}"]
+
+
+def test_the_citation_has_an_address_once_there_is_one(monkeypatch):
+    assert "url" not in back_matter.citation(2026)
+    monkeypatch.setattr(back_matter, "addresses", lambda: (REPOSITORY, SITE))
+    said = back_matter.citation(2026)
+    assert said.count(SITE) == 2 and "@book{d2lmini" in said
+
+
+def test_each_package_in_the_pages_brings_its_licence():
+    for name in back_matter.BUNDLED:
+        assert back_matter.texts(name), name
+    assert back_matter.listed_licences().count("dropdown") >= len(back_matter.BUNDLED)

@@ -1,0 +1,83 @@
+"""A Sphinx extension: what needs an address, where _config.yml has one, and nothing where not.
+
+A repository brings buttons that open a notebook on Colab, Binder or in a Codespace, and a way to
+report an error on each page. Both it and the site are settings of _config.yml.
+"""
+
+import tomllib
+from pathlib import Path
+from urllib.parse import urlencode
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+
+
+def version():
+    """Of the package, as pyproject.toml has it; the repository has a tag of this name."""
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    return tomllib.loads(text)["project"]["version"]
+
+
+def wheel_name():
+    """The package as a file, which lies beside the pages."""
+    return f"d2lmini-{version()}-py3-none-any.whl"
+
+
+def addresses():
+    """Of the repository and of the site, as _config.yml has them; empty while there is none."""
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    found = config["repository"]["url"], config["html"]["baseurl"]
+    return tuple((address or "").rstrip("/") for address in found)
+
+
+def drop_launch_buttons(app, config):
+    """Without a repository there is nothing to launch; the theme would invent one."""
+    options = config.html_theme_options
+    if not options.get("repository_url"):
+        options["launch_buttons"] = {}
+
+
+def add_codespace(app, pagename, templatename, context, doctree):
+    """Beside the theme's own buttons, one that opens the repository in a Codespace."""
+    repository = app.config.html_theme_options.get("repository_url") or ""
+    owner_and_name = repository.removeprefix("https://github.com/").strip("/")
+    for group in context.get("header_buttons", []):
+        if group["label"] == "launch-buttons" and owner_and_name != repository:
+            group["buttons"].append(
+                {
+                    "type": "link",
+                    "text": "Codespaces",
+                    "tooltip": "Open the repository in a GitHub Codespace",
+                    "icon": "fas fa-code",
+                    "url": f"https://codespaces.new/{owner_and_name}",
+                }
+            )
+
+
+def add_footer(app, pagename, templatename, context, doctree):
+    """Licences, and how to cite and to correct, at the foot of each page."""
+    repository = app.config.html_theme_options.get("repository_url")
+
+    def link(page, text):
+        return f'<a href="{context["pathto"](f"book/{page}")}">{text}</a>'
+
+    said = [
+        f"Text and figures: {link('about', 'CC BY 4.0')}. Code: MIT.",
+        link("licences", "What others made"),
+        link("about", "Cite this book"),
+        link("errata", "Errata"),
+    ]
+    if repository:
+        about = urlencode({"title": f"{pagename}: ", "labels": "erratum"})
+        address = f"{repository.rstrip('/')}/issues/new?{about}".replace("&", "&amp;")
+        said.append(f'<a href="{address}">Report an error on this page</a>')
+    context["theme_extra_footer"] = " · ".join(said)
+
+
+def setup(app):
+    # After Jupyter Book and the theme have read the configuration, and made their buttons.
+    app.connect("config-inited", drop_launch_buttons, priority=900)
+    app.connect("html-page-context", add_codespace, priority=900)
+    app.connect("html-page-context", add_footer, priority=400)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,98 @@
+"""A Sphinx extension: what the back matter says of this very build.
+
+<!-- licences -->  of what others made in the pages: names, versions, texts of the licences,
+                   from the packages that are installed
+<!-- citation -->  how to cite the book, from CITATION.cff
+<!-- version -->   of the package
+"""
+
+import re
+from importlib.metadata import distribution
+
+import yaml
+from addresses import ROOT, addresses, version
+
+# Package -> (what of it lies in the pages, its licence). A test compares the list with the pages.
+BUNDLED = {
+    "sphinx-mathjax-offline": ("MathJax, which sets the formulas", "Apache-2.0"),
+    "sphinx": ("scripts and styles of every page, and of the search", "BSD-2-Clause"),
+    "pydata-sphinx-theme": (
+        "the theme, with Bootstrap (MIT) and the icons of Font Awesome Free (icons CC BY 4.0, font "
+        "OFL 1.1, code MIT)",
+        "BSD-3-Clause",
+    ),
+    "sphinx-book-theme": ("the theme's shape for a book", "BSD-3-Clause"),
+    "fontpkg-source-sans-3": ("Source Sans 3, the font of the text", "OFL-1.1"),
+    "fontpkg-source-code-pro": ("Source Code Pro, the font of the code", "OFL-1.1"),
+    "myst-nb": ("styles of cells and their outputs", "BSD-3-Clause"),
+    "pygments": ("colours of the code", "BSD-2-Clause"),
+    "sphinx-copybutton": ("the copy button, with clipboard.js (MIT)", "MIT"),
+    "sphinx-togglebutton": ("boxes that open", "MIT"),
+    "sphinx-design": ("styles of grids and tabs", "MIT"),
+    "sphinx-exercise": ("styles of exercises", "MIT"),
+    "sphinx-thebe": ("a style sheet", "MIT"),
+    "sphinx-revealjs": ("reveal.js (MIT), which shows the slides", "Apache-2.0"),
+}
+# It brings no text of MathJax's licence; this package is under the same.
+TEXT_FROM = {"sphinx-mathjax-offline": "requests"}
+TEXT = re.compile(r"(^|/)[^/]*(LICEN[CS]E|OFL)[^/]*$", re.I)
+
+
+def texts(name):
+    """The licences that a package brings, each once, in the order of their files."""
+    said = {}
+    for file in sorted(distribution(TEXT_FROM.get(name, name)).files or [], key=str):
+        if TEXT.search(str(file)) and not str(file).endswith((".py", ".pyc")):
+            said.setdefault(file.locate().read_text("utf-8").strip())
+    return list(said)
+
+
+def listed_licences():
+    """Who made what, and by what licence; as MyST."""
+    entries = []
+    for name, (what, licence) in BUNDLED.items():
+        version_of = distribution(name).version
+        entries.append(f"**{name}** {version_of} · {licence}\n: {what}\n")
+        for text in texts(name):
+            entries.append(
+                "  ~~~~~{admonition} Its licence\n  :class: dropdown\n\n  ```text\n"
+                + "".join(f"  {line}".rstrip() + "\n" for line in text.splitlines())
+                + "  ```\n  ~~~~~\n"
+            )
+    return "\n".join(entries)
+
+
+def citation(year):
+    """The book as a sentence and in BibTeX."""
+    book = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    authors = " and ".join(author["name"] for author in book["authors"])
+    repository, site = addresses()
+    address = site or repository
+    sentence = f"{authors} ({year}). *{book['title']}*. Version {book['version']}."
+    fields = {
+        "title": f"{{{book['title']}}}",
+        "author": f"{{{authors}}}",
+        "year": str(year),
+        "note": f"Version {book['version']}",
+    }
+    if address:
+        sentence, fields["url"] = f"{sentence} <{address}>", address
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
+    return f"{sentence}\n\n```bibtex\n@book{{d2lmini,\n{lines}}}\n```"
+
+
+def fill(app, docname, content):
+    """Put what is asked for where a page asks for it."""
+    said = {
+        "<!-- licences -->": listed_licences,
+        "<!-- citation -->": lambda: citation(app.config.copyright),
+        "<!-- version -->": version,
+    }
+    for mark, say in said.items():
+        if mark in content[0]:
+            content[0] = content[0].replace(mark, say())
+
+
+def setup(app):
+    app.connect("source-read", fill)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,53 @@
+"""The first cell of code in each notebook, which gets the package where it is missing.
+
+On Colab and Kaggle, or beside a notebook that was downloaded, there is no d2lmini yet. Where it is
+to come from is said in _config.yml: from the repository's tag of this version, else from the wheel
+that lies beside the built pages. With neither address, the cell says which file to install.
+"""
+
+import nbformat
+from addresses import version, wheel_name
+
+ID = "install"
+TAG = "remove-cell"  # readers of the pages need it as little as readers who have the package
+CELL = """\
+# Gets d2lmini, the package of this book, where it is missing. Nothing else is changed.
+import importlib.util
+
+if importlib.util.find_spec("d2lmini") is None:
+{get}    raise ModuleNotFoundError(
+        "{what}. It lies beside the pages of the book; "
+        "to install it from there, run in a cell:\\n"
+        '%pip install "FOLDER/{wheel}[book]"'
+    )"""
+GET = """\
+    print("Installing d2lmini {version}, a minute or so.")
+    %pip install --quiet "d2lmini[book] @ {address}"
+    importlib.invalidate_caches()
+if importlib.util.find_spec("d2lmini") is None:
+"""
+
+
+def source(repository, site):
+    """The text of the cell."""
+    if repository:
+        address = f"{repository}/archive/refs/tags/v{version()}.zip"
+    elif site:
+        address = f"{site}/{wheel_name()}"
+    else:
+        what = "The package d2lmini is missing"
+        return CELL.format(get="", what=what, wheel=wheel_name())
+    get = GET.format(version=version(), address=address)
+    what = "d2lmini could not be fetched (is there a network?)"
+    return CELL.format(get=get, what=what, wheel=wheel_name())
+
+
+def with_install_cell(notebook, repository, site):
+    """The notebook with the cell before its other code, in its present form. Changes it."""
+    cells = [cell for cell in notebook.cells if cell.get("id") != ID]
+    cell = nbformat.v4.new_code_cell(source(repository, site), id=ID)
+    cell.metadata = nbformat.from_dict(
+        {"jupyter": {"source_hidden": True}, "tags": [TAG]}
+    )
+    notebook.cells = [cells[0], cell, *cells[1:]]  # the title comes first
+    return notebook
