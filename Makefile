@@ -11,14 +11,24 @@ export HOME := $(CURDIR)/_build/home
 endif
 CODE := requirements.txt tools/portable.py $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css' -o -name '*.json' -o -name '*.safetensors')
 
-.PHONY: book serve lab test lint unit notebooks pages links bench mutants lock clean
+.PHONY: book serve lab test lint unit notebooks pages links slides figures bench mutants lock clean
 
 book: $(VENV)/installed _build/code-unchanged
 	@$(BIN)/python tools/run_notebooks.py
 	@echo "Making the pages, in a minute or two."
 	@$(BIN)/jupyter-book build -q -W -n --keep-going .
+	@echo "Making the slides and the file of figures."
+	@$(BIN)/python tools/slides.py _build
+	@$(BIN)/python tools/figures_zip.py _build
 	@$(BIN)/python -c "from pathlib import Path; page = Path('_build/html/index.html'); \
 		print('Open', page.resolve().as_uri(), 'or run: make serve')"
+
+# For lecturers, from the notebooks as they ran: a deck of slides a chapter, and all plots in one file.
+slides: book
+	@echo "The slides are in $(CURDIR)/_build/html/slides."
+
+figures: book
+	@echo "The figures are in $(CURDIR)/_build/html/figures.zip."
 
 serve: book
 	$(BIN)/python tools/serve.py _build/html
@@ -48,6 +58,8 @@ notebooks: $(VENV)/installed
 # SCREENSHOTS=FOLDER keeps pictures of each page, wide and narrow, light and dark.
 pages: notebooks
 	$(BIN)/jupyter-book build -W -n --keep-going --path-output _build/checked .
+	$(BIN)/python tools/slides.py _build/checked/_build
+	$(BIN)/python tools/figures_zip.py _build/checked/_build
 	$(BIN)/python tests/check_built_book.py _build/checked/_build/html
 	$(BIN)/pytest tests/browser -n 2 --durations 12 --built _build/checked/_build/html \
 		$(SCREENSHOTS:%=--screenshots %)

@@ -31,6 +31,7 @@ BUNDLED = {
     "sphinx-design": ("styles of grids and tabs", "MIT"),
     "sphinx-exercise": ("styles of exercises", "MIT"),
     "sphinx-thebe": ("a style sheet", "MIT"),
+    "sphinx-revealjs": ("reveal.js (MIT), which shows the slides", "Apache-2.0"),
 }
 # It brings no text of MathJax's licence; this package is under the same.
 TEXT_FROM = {"sphinx-mathjax-offline": "requests"}

@@ -54,8 +54,13 @@ def paint(match):
     )
 
 
+def paint_code(page):
+    """The HTML of a page with the hues in its code."""
+    return CODE.sub(paint, page)
+
+
 def paint_page(app, pagename, templatename, context, doctree):
-    context["body"] = CODE.sub(paint, context.get("body", ""))
+    context["body"] = paint_code(context.get("body", ""))
 
 
 def setup(app):

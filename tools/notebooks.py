@@ -18,7 +18,8 @@ KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-KEPT = ("tags", "mystnb", "jupyter")  # cell metadata that the build or an editor reads
+# Cell metadata that the build, an editor or the slides read
+KEPT = ("tags", "mystnb", "jupyter", "slideshow")
 
 
 def canonical(text):

@@ -76,26 +76,36 @@ def defer_scripts(app, pagename, templatename, context, doctree):
 INDENT = re.compile(r"^ +", flags=re.MULTILINE)  # no text of a module has two lines
 
 
+def light_state(saved, keep=lambda model: True, large=lambda buffer: None):
+    """Of the state of widgets that a page saves, keep the figures: the rest need a kernel.
+
+    keep says of which model; large may give a buffer a file of its own.
+    """
+    saved["state"] = {
+        model: widget
+        for model, widget in saved["state"].items()
+        if widget["model_module"] == "anywidget" and keep(model)
+    }
+    for widget in saved["state"].values():
+        del widget["state"]["_css"]  # all pages share figure.css
+        widget["state"]["_esm"] = INDENT.sub("", widget["state"]["_esm"])
+        for buffer in widget.get("buffers", []):
+            large(buffer)
+            pack(buffer)
+    # A token may hold "</script>", which would end this script.
+    body = json.dumps(saved, ensure_ascii=False, separators=(",", ":"))
+    return body.replace("</", "<\\/")
+
+
 def drop_dead_state(app, pagename, templatename, context, doctree):
-    """Of the widgets whose state a page saves, keep the figures: the rest need a kernel."""
+    """Make the state light that a page saves."""
     for script in context.get("script_files", []):
         attributes = getattr(script, "attributes", {})
         if attributes.get("type") == "application/vnd.jupyter.widget-state+json":
-            saved = json.loads(attributes["body"])
-            saved["state"] = {
-                model: widget
-                for model, widget in saved["state"].items()
-                if widget["model_module"] == "anywidget"
-            }
-            for widget in saved["state"].values():
-                del widget["state"]["_css"]  # all pages share figure.css
-                widget["state"]["_esm"] = INDENT.sub("", widget["state"]["_esm"])
-                for buffer in widget.get("buffers", []):
-                    move_out(app, context, buffer)
-                    pack(buffer)
-            # A token may hold "</script>", which would end this script.
-            body = json.dumps(saved, ensure_ascii=False, separators=(",", ":"))
-            attributes["body"] = body.replace("</", "<\\/")
+            attributes["body"] = light_state(
+                json.loads(attributes["body"]),
+                large=lambda buffer: move_out(app, context, buffer),
+            )
 
 
 LARGE = 1_000_000  # characters

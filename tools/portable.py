@@ -98,6 +98,7 @@ def expand(notebook):
     """The notebook as the build reads it. Changes the one that it is given."""
     cells, label = [], None
     for cell in notebook.cells:
+        cell.metadata.pop("slideshow", None)  # of no page: slides.py reads it
         if cell.cell_type != "markdown":
             cells.append(cell)
         elif exercise := EXERCISE.fullmatch(cell.source):

@@ -29,18 +29,21 @@ export function arcs(names, { onPoint, onChoose }) {
     const one = pointed ?? (now.chosen >= 0 ? { side: "written", i: now.chosen } : null);
     const isOn = (t, j) => !one || (one.side === "written" ? t : j) === one.i;
     Object.assign(svg.style, { width: 0, height: 0 }); // else it would count in what follows
-    const { left, top } = element.getBoundingClientRect();
+    const place = element.getBoundingClientRect();
+    const scale = place.width / element.offsetWidth || 1; // of a slide, which fills its screen
     const [width, height] = [element.scrollWidth, element.scrollHeight];
-    const [dx, dy] = [element.scrollLeft - left, element.scrollTop - top];
     const sideBySide = getComputedStyle(element).flexDirection === "row";
-    const boxes = ({ children }) => [...children].map((word) => word.getBoundingClientRect());
+    const boxes = ({ children }) => [...children].map((word) => {
+      const { x, y, width, height } = word.getBoundingClientRect();
+      return { left: (x - place.x) / scale + element.scrollLeft, width: width / scale,
+        top: (y - place.y) / scale + element.scrollTop, height: height / scale };
+    });
+    const middle = ({ left, width, top, height }) => [left + width / 2, top + height / 2];
     // Where the curves of each word begin, and where they end.
     const starts = boxes(read.element).map((box) => (sideBySide
-      ? [box.right + dx, (box.top + box.bottom) / 2 + dy]
-      : [(box.left + box.right) / 2 + dx, box.bottom + dy]));
+      ? [box.left + box.width, middle(box)[1]] : [middle(box)[0], box.top + box.height]));
     const ends = boxes(written.element).map((box) => (sideBySide
-      ? [box.left + dx, (box.top + box.bottom) / 2 + dy]
-      : [(box.left + box.right) / 2 + dx, box.top + dy]));
+      ? [box.left, middle(box)[1]] : [middle(box)[0], box.top]));
     // All is measured; from here on it changes.
     Object.assign(svg.style, { width: `${width}px`, height: `${height}px` });
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);

@@ -101,8 +101,8 @@ def pytest_generate_tests(metafunc):
         pages = sorted(
             path.relative_to(folder).as_posix()
             for path in folder.rglob("*.html")
-            # Not what only sends the reader on to another page, or is at another's address.
-            if "_static" not in path.parts
+            # Not what only sends the reader on, or is at another's address, nor slides.
+            if not {"_static", "slides"} & set(path.parts)
             and path.name != "404.html"
             and 'http-equiv="Refresh"' not in path.read_text("utf-8")
         )
