@@ -9,12 +9,22 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pikepdf
 from paper import CSS, NOTE, chromium, code_colours, cover, read_book
-from pypdf import PdfReader, PdfWriter
 
 PRINT = {"prefer_css_page_size": True, "outline": True, "tagged": True}
 UNKNOWN = "000"  # as wide as most of the numbers
-TYPESET = "MathJax.startup.promise.then(() => document.fonts.ready).then(() => null)"
+# Formulas, which a screen reader is told in TeX, and places for the numbers of pages
+PREPARE = f"""async () => {{
+    await MathJax.startup.promise;
+    await document.fonts.ready;
+    for (const {{ math, typesetRoot }} of MathJax.startup.document.math) {{
+        typesetRoot.setAttribute("role", "img");
+        typesetRoot.setAttribute("aria-label", math);
+    }}
+    for (const link of document.querySelectorAll("a.with-page"))
+        link.insertAdjacentHTML("beforeend", "<span class=page-number>{UNKNOWN}</span>");
+}}"""
 FILL = """(pages) => {
     for (const link of document.querySelectorAll("a.with-page"))
         link.querySelector(".page-number").textContent = pages[link.hash.slice(1)];
@@ -99,39 +109,33 @@ def document(book):
 
 def pages_of(pdf):
     """The number of the page, from 1, on which each target of a link lies."""
-    with PdfReader(pdf) as reader:
-        targets = reader.named_destinations.items()
-        return {
-            name.removeprefix("/"): reader.get_destination_page_number(target) + 1
-            for name, target in targets
-        }
+    numbers = {page.objgen: number for number, page in enumerate(pdf.pages, 1)}
+    return {
+        name.removeprefix("/"): numbers[place[0].objgen]
+        for name, place in pdf.Root.Dests.items()
+    }
 
 
-def print_book(book, pdf):
+def print_book(book, path):
     """Print the book into a file."""
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
-        file = Path(folder) / "book.html"
+        file, draft = Path(folder) / "book.html", Path(folder) / "draft.pdf"
         file.write_text(document(book), "utf-8")
         page = browser.new_page()
-        page.set_default_timeout(300_000)
+        page.set_default_timeout(300_000)  # ms
         page.goto(file.as_uri())
-        page.evaluate(TYPESET)
-        page.evaluate(
-            f"""for (const link of document.querySelectorAll("a.with-page"))
-                link.insertAdjacentHTML("beforeend", "<span class=page-number>{UNKNOWN}</span>")"""
-        )
+        page.evaluate(PREPARE)
         pages = None
-        draft = Path(folder) / "draft.pdf"
         while True:
             page.pdf(path=draft, **PRINT)
-            if pages == (found := pages_of(draft)):
-                break
-            pages = found
+            with pikepdf.open(draft) as pdf:
+                if pages == (pages := pages_of(pdf)):
+                    pdf.docinfo["/Author"] = book.author
+                    pdf.Root.PageMode = pikepdf.Name.UseOutlines
+                    # Half the size: the structure of a tagged PDF is tens of thousands of objects.
+                    pdf.save(path, object_stream_mode=pikepdf.ObjectStreamMode.generate)
+                    return
             page.evaluate(FILL, pages)
-        writer = PdfWriter(clone_from=draft)
-        writer.add_metadata({"/Title": book.title, "/Author": book.author})
-        writer.page_mode = "/UseOutlines"
-        writer.write(pdf)
 
 
 def main(built):

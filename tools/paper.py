@@ -5,7 +5,7 @@ that they say what the pages say. What stands there for a mouse is changed here:
 
     a live figure                       its still picture, and where the live one is
     a fold (code, going deeper)         open, under its title
-    hints and solutions of exercises    a chapter of their own near the end, linked both ways
+    hints, solutions and answers        a chapter of their own near the end, linked both ways
     the front page's cards and lists    gone: a printed book has its contents
 
 Every id gets the name of its page before it, and every link leads to such an id: page-02-masks-masks-1.
@@ -31,8 +31,8 @@ UNUSABLE = (
     "#the-transformer-by-running-it > ul, #six-figures, #the-chapters"
 )
 NOTE = (
-    "What the web pages fold away stands open here, code of that kind in smaller print. Hints and "
-    "solutions of the exercises have a chapter of their own near the end. Each figure that can be "
+    "What the web pages fold away stands open here, code of that kind in smaller print. Hints, "
+    "solutions and the answers to questions have a chapter of their own near the end. Each figure that can be "
     "operated on its page is printed in its first state, with the place of the live one beneath."
 )
 
@@ -164,44 +164,55 @@ def lead_to_ids(chapters):
 
 
 def gather_answers(chapters, part):
-    """The chapter of hints and solutions, which leave their places."""
+    """The chapter of hints, solutions and answers, which leave their places."""
     body = new(
-        '<section id="page-answers"><h1>Hints and solutions</h1>'
-        "<p>The number of an exercise leads back to it.</p></section>"
+        '<section id="page-answers"><h1>Hints, solutions and answers</h1>'
+        "<p>The title of each leads back to its exercise, or to the questions.</p></section>"
     )
     for chapter in chapters:
         section = new(f'<section id="page-answers-{chapter.name}"></section>')
         section.append(new(f"<h2>{chapter.title}</h2>"))
         for element in chapter.body.select(".exercise, .d2lmini-verdict, .solution"):
             if "exercise" in element["class"]:
-                answer = start_answer(element)
+                answer = start_answer(element["id"], title_of(element))
                 section.append(answer)
             elif "solution" in element["class"]:
                 answer.extend(element.extract().contents[:])
                 answer.select_one(".admonition-title").decompose()
             else:
                 answer.append(hints_of(element))
-                element.find_parent(class_="cell_output").replace_with(
-                    new(
-                        f'<p class="to-answer"><a class="with-page" href="#{answer["id"]}">'
-                        "Hints and solution</a></p>"
-                    )
-                )
+                output = element.find_parent(class_="cell_output")
+                output.replace_with(link_to(answer, "Hints and solution"))
+        if questions := chapter.body.select_one('section[id$="-questions"]'):
+            answer = start_answer(questions["id"], "Questions")
+            answer.extend(questions.select(".admonition"))
+            questions.append(link_to(answer, "Answers"))
+            section.append(answer)
         if len(section.contents) > 1:
             body.append(section)
     return Chapter("answers", part, body)
 
 
-def start_answer(exercise):
-    """The section for what there is to say to an exercise."""
+def title_of(exercise):
+    """Exercise 2.1: Count the pairs."""
     title = copy.copy(exercise.select_one(".admonition-title"))
     number = title.select_one(".caption-number").extract().get_text().strip()
-    title = title.decode_contents().strip().removeprefix("(").removesuffix(")")
-    name = exercise["id"].removeprefix("page-")
+    rest = title.decode_contents().strip().removeprefix("(").removesuffix(")")
+    return f"{number}: {rest}"
+
+
+def start_answer(name, title):
+    """The section for what there is to say to an exercise."""
     return new(
-        f'<section class="answer" id="page-answer-{name}">'
-        f'<h3><a href="#{exercise["id"]}">{number}</a> {title}</h3></section>'
+        f'<section class="answer" id="{name}-answer">'
+        f'<h3><a href="#{name}">{title}</a></h3></section>'
     )
+
+
+def link_to(answer, text):
+    """The line that leads there."""
+    link = f'<a class="with-page" href="#{answer["id"]}">{text}</a>'
+    return new(f'<p class="to-answer">{link}</p>')
 
 
 def hints_of(verdict):
