@@ -76,9 +76,36 @@ def put_mathml(chapters, page):
     elements = [math for c in chapters for math in c.body.select(".math")]
     formulas = [(tex(element), element.name == "div") for element in elements]
     for element, mathml in zip(elements, page.evaluate(TO_MATHML, formulas), strict=True):
+        math = new(OWN.sub("", mathml).replace("-tex-mathit", "italic"))
+        math["alttext"] = tex(element)
+        space_functions(math)
         element.clear()
-        element.append(new(OWN.sub("", mathml).replace("-tex-mathit", "italic")))
-        element.math["alttext"] = tex(element)
+        element.extend(in_pieces(math) if element.name == "div" else [math])
+
+
+def space_functions(math):
+    """A thin space around the name of a function, as TeX has it: browsers write 2lnx."""
+    for applied in math.find_all("mo", string="\u2061"):
+        name, argument = applied.find_previous_sibling(), applied.find_next_sibling()
+        before = name.find_previous_sibling()
+        if before and before.name != "mo":
+            name.insert_before(new('<mspace width="0.167em"></mspace>'))
+        if argument and not argument.get_text(strip=True).startswith("("):
+            applied.insert_after(new('<mspace width="0.167em"></mspace>'))
+
+
+def in_pieces(math):
+    """A formula as several, so that a line can end before an equals sign or a wide space."""
+    if len(rows := math.select(":scope > mtable > mtr")) == 1:  # Sphinx takes it for several
+        rows[0].parent.replace_with(*rows[0].find_all(recursive=False))
+        for cell in math.find_all("mtd", recursive=False):
+            cell.unwrap()
+    pieces = [math]
+    for child in math.find_all(recursive=False):
+        if child.get_text(strip=True) == "=" or child.find("mspace", width="2em"):
+            pieces += [" ", new(f'<math xmlns="{math["xmlns"]}" display="block"></math>')]
+        pieces[-1].append(child)
+    return pieces
 
 
 def tex(element):
