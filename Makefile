@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 CODE := requirements.txt tools/portable.py $(wildcard results/*.json results/*.safetensors) $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css')
 
-.PHONY: book serve lab test lint unit notebooks pages bench mutants lock clean
+.PHONY: book serve pdf epub lab test lint unit notebooks pages bench mutants lock clean
 
 book: $(VENV)/installed _build/code-unchanged
 	$(BIN)/python tools/run_notebooks.py
@@ -15,6 +15,11 @@ book: $(VENV)/installed _build/code-unchanged
 
 serve: book
 	$(BIN)/python -m http.server --directory _build/html --bind 127.0.0.1 8000
+
+# The book for paper and for e-readers, as one file beside _build/html. PDFs need a Chromium, or
+# Chrome; for the Chinese terms of the glossary also a font that has them, such as fonts-noto-cjk.
+pdf epub: book
+	$(BIN)/python tools/make_$@.py _build/html
 
 # Your own copy of the notebooks, in my-book/: an update of the book leaves your answers alone.
 lab: $(VENV)/installed
@@ -42,6 +47,8 @@ notebooks: $(VENV)/installed
 pages: notebooks
 	$(BIN)/jupyter-book build -W -n --keep-going --path-output _build/checked .
 	$(BIN)/python tests/check_built_book.py _build/checked/_build/html
+	$(BIN)/python tools/make_pdf.py _build/checked/_build/html
+	$(BIN)/python tools/make_epub.py _build/checked/_build/html
 	$(BIN)/pytest tests/browser -n 2 --durations 12 --built _build/checked/_build/html \
 		$(SCREENSHOTS:%=--screenshots %)
 
