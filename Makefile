@@ -11,7 +11,7 @@ export HOME := $(CURDIR)/_build/home
 endif
 CODE := requirements.txt tools/portable.py $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css' -o -name '*.json' -o -name '*.safetensors')
 
-.PHONY: book serve lab test lint unit notebooks pages links slides figures bench mutants lock clean
+.PHONY: book serve slides figures pdf epub lab test lint unit notebooks pages links bench mutants lock clean
 
 book: $(VENV)/installed _build/code-unchanged
 	@$(BIN)/python tools/run_notebooks.py
@@ -32,6 +32,11 @@ figures: book
 
 serve: book
 	$(BIN)/python tools/serve.py _build/html
+
+# The book for paper and for e-readers, as one file beside _build/html. PDFs need a Chromium, or
+# Chrome; for the Chinese terms of the glossary also a font that has them, such as fonts-noto-cjk.
+pdf epub: book
+	$(BIN)/python tools/make_$@.py _build/html
 
 # Your own copy of the notebooks, in my-book/: an update of the book leaves your answers alone.
 lab: $(VENV)/installed
@@ -61,6 +66,8 @@ pages: notebooks
 	$(BIN)/python tools/slides.py _build/checked/_build
 	$(BIN)/python tools/figures_zip.py _build/checked/_build
 	$(BIN)/python tests/check_built_book.py _build/checked/_build/html
+	$(BIN)/python tools/make_pdf.py _build/checked/_build/html
+	$(BIN)/python tools/make_epub.py _build/checked/_build/html
 	$(BIN)/pytest tests/browser -n 2 --durations 12 --built _build/checked/_build/html \
 		$(SCREENSHOTS:%=--screenshots %)
 

@@ -1,0 +1,251 @@
+"""The book as an ePub 3, its formulas in MathML: make epub, or python tools/make_epub.py _build/html
+
+MathJax, which typesets the formulas of the pages, also turns them into MathML; the browser that runs
+it draws the cover.
+"""
+
+import base64
+import re
+import sys
+import uuid
+import zipfile
+from collections import Counter
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+from paper import CSS, NOTE, chromium, code_colours, cover, new, read_book
+
+TO_MATHML = """(formulas) => formulas.map(
+    ([tex, display]) => MathJax.tex2mml(tex, { display })
+)"""
+OWN = re.compile(r' (?:data-mjx-[\w-]+|class)="[^"]*"')  # attributes of MathJax's own
+EMPTY_PATH = re.compile(rb'<path (?![^>]*\bd=)[^>]*/>')  # a line of a plot without points
+COVER = {"width": 1200, "height": 1600}
+
+PAGE = """<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE html>
+<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"
+  lang="{language}" xml:lang="{language}">
+<head>
+<meta charset="utf-8"/>
+<title>{title}</title>
+<link rel="stylesheet" type="text/css" href="style.css"/>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
+<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container">
+<rootfiles>
+<rootfile full-path="book/package.opf" media-type="application/oebps-package+xml"/>
+</rootfiles>
+</container>
+"""
+PACKAGE = """<?xml version="1.0" encoding="utf-8"?>
+<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="book"
+  xml:lang="{language}">
+<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
+<dc:identifier id="book">urn:uuid:{identifier}</dc:identifier>
+<dc:title>{title}</dc:title>
+<dc:creator>{author}</dc:creator>
+<dc:language>{language}</dc:language>
+<meta property="dcterms:modified">{now}</meta>
+</metadata>
+<manifest>
+{manifest}
+</manifest>
+<spine>
+{spine}
+</spine>
+</package>
+"""
+TYPES = {
+    ".xhtml": "application/xhtml+xml",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+}
+
+
+def put_mathml(chapters, page):
+    """Each formula as MathML, in the place of its TeX."""
+    elements = [math for c in chapters for math in c.body.select(".math")]
+    formulas = [(tex(element), element.name == "div") for element in elements]
+    for element, mathml in zip(elements, page.evaluate(TO_MATHML, formulas), strict=True):
+        math = new(OWN.sub("", mathml).replace("-tex-mathit", "italic"))
+        math["alttext"] = tex(element)
+        space_functions(math)
+        element.clear()
+        element.extend(in_pieces(math) if element.name == "div" else [math])
+
+
+def space_functions(math):
+    """A thin space around the name of a function, as TeX has it: browsers write 2lnx."""
+    for applied in math.find_all("mo", string="\u2061"):
+        name, argument = applied.find_previous_sibling(), applied.find_next_sibling()
+        before = name.find_previous_sibling()
+        if before and before.name != "mo":
+            name.insert_before(new('<mspace width="0.167em"></mspace>'))
+        if argument and not argument.get_text(strip=True).startswith("("):
+            applied.insert_after(new('<mspace width="0.167em"></mspace>'))
+
+
+def in_pieces(math):
+    """A formula as several, so that a line can end before an equals sign or a wide space."""
+    if len(rows := math.select(":scope > mtable > mtr")) == 1:  # Sphinx takes it for several
+        rows[0].parent.replace_with(*rows[0].find_all(recursive=False))
+        for cell in math.find_all("mtd", recursive=False):
+            cell.unwrap()
+    pieces = [math]
+    for child in math.find_all(recursive=False):
+        if child.get_text(strip=True) == "=" or child.find("mspace", width="2em"):
+            pieces += [" ", new(f'<math xmlns="{math["xmlns"]}" display="block"></math>')]
+        pieces[-1].append(child)
+    return pieces
+
+
+def tex(element):
+    """The formula of an element, without the signs around it."""
+    return element.get_text().strip()[2:-2].strip()
+
+
+def move_pictures(book):
+    """Name of a file in the ePub -> its bytes; pictures that a page holds become files."""
+    files = {}
+    for chapter in book.chapters:
+        for image in chapter.body.find_all("img"):
+            if image["src"].startswith("data:"):
+                data = base64.b64decode(image["src"].partition(",")[2])
+                name = f"{image.parent['id'].removeprefix('page-')}.svg"
+            else:
+                data = (book.built / image["src"]).read_bytes()
+                name = Path(image["src"]).name
+            files[f"images/{name}"] = EMPTY_PATH.sub(b"", data)
+            image["src"] = f"images/{name}"
+            for size in ("class", "style", "height"):
+                del image[size]
+    return files
+
+
+def link_files(chapters):
+    """Links name the file in which their target is."""
+    file_of = {
+        element["id"]: f"{chapter.name}.xhtml"
+        for chapter in chapters
+        for element in [chapter.body, *chapter.body.select("[id]")]
+    }
+    for chapter in chapters:
+        for link in chapter.body.select('a[href^="#"]'):
+            link["href"] = file_of[link["href"][1:]] + link["href"]
+
+
+def navigation(book):
+    """The contents, as readers show them: parts, chapters, sections."""
+    lines, part = [], ""
+    for chapter in book.chapters:
+        file = f"{chapter.name}.xhtml"
+        if chapter.part != part:
+            lines.append("</ol></li>" if part else "")
+            lines.append(f"<li><span>{escape(chapter.part)}</span><ol>")
+            part = chapter.part
+        below = "".join(
+            f'<li><a href="{file}#{name}">{escape(title)}</a></li>'
+            for name, title in chapter.sections
+        )
+        below = below and f"<ol>{below}</ol>"
+        lines.append(f'<li><a href="{file}">{escape(chapter.title)}</a>{below}</li>')
+    return (
+        '<nav epub:type="toc" id="toc"><h1>Contents</h1>'
+        f"<ol>{''.join(lines)}</ol></li></ol></nav>"
+    )
+
+
+def draw_cover(book, page):
+    """The cover as a PNG."""
+    page.set_viewport_size(COVER)
+    page.set_content(
+        f'<base href="{book.built.as_uri()}/"><link rel="stylesheet" href="_static/fonts.css">'
+        f"<style>{CSS.read_text('utf-8')}"
+        "body { font: 32px 'Source Sans 3', sans-serif; margin: 90px; height: 1400px }"
+        ".cover { height: 100%; display: flex; flex-direction: column; justify-content: space-between }"
+        f".cover img {{ width: 100% }}</style>{cover(book)}"
+    )
+    page.evaluate("document.fonts.ready.then(() => null)")
+    return page.screenshot()
+
+
+def opf(book, files):
+    """The list of what is in the ePub."""
+    manifest, properties = [], Counter()
+    for number, (name, data) in enumerate(files.items()):
+        properties = {"nav.xhtml": "nav", "cover.png": "cover-image"}.get(name, "")
+        if not properties and name.endswith(".xhtml") and b"<math" in data:
+            properties = "mathml"
+        extra = f' properties="{properties}"' if properties else ""
+        manifest.append(
+            f'<item id="f{number}" href="{name}" media-type="{TYPES[Path(name).suffix]}"{extra}/>'
+        )
+    pages = [number for number, name in enumerate(files) if name.endswith(".xhtml")]
+    return PACKAGE.format(
+        language=book.language,
+        identifier=uuid.uuid5(uuid.NAMESPACE_URL, book.title),
+        title=escape(book.title),
+        author=escape(book.author),
+        now=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        manifest="\n".join(manifest),
+        spine="\n".join(f'<itemref idref="f{number}"/>' for number in pages),
+    )
+
+
+def xhtml(book, title, body):
+    """A page of the ePub."""
+    return PAGE.format(language=book.language, title=escape(title), body=body).encode()
+
+
+def files_of(book, page):
+    """Name -> bytes of all that the ePub holds, in the order of reading."""
+    draw = draw_cover(book, page)
+    pictures = move_pictures(book)
+    link_files(book.chapters)
+    style = code_colours(book.built) + CSS.read_text("utf-8")
+    first = f'<p class="cover"><img src="cover.png" alt="{escape(book.title)}"/></p>'
+    files = {
+        "cover.xhtml": xhtml(book, book.title, first),
+        "nav.xhtml": xhtml(book, "Contents", f"{navigation(book)}<p>{NOTE}</p>"),
+    }
+    for chapter in book.chapters:
+        files[f"{chapter.name}.xhtml"] = xhtml(book, chapter.title, chapter.body)
+    return files | {"style.css": style.encode(), "cover.png": draw} | pictures
+
+
+def write(path, book, files):
+    """The ePub: a zip whose first file says what it is."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as epub:
+        epub.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
+        epub.writestr("META-INF/container.xml", CONTAINER)
+        epub.writestr("book/package.opf", opf(book, files))
+        for name, data in files.items():
+            epub.writestr(f"book/{name}", data)
+
+
+def main(built):
+    """Make the ePub beside the folder of the built pages."""
+    book = read_book(Path(built).resolve())
+    path = book.built.parent / f"{book.file_name}.epub"
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto((book.built / "search.html").as_uri())
+        page.add_script_tag(path=book.built / "_static/mathjax/tex-chtml-full.js")
+        page.evaluate("MathJax.startup.promise.then(() => null)")
+        put_mathml(book.chapters, page)
+        files = files_of(book, page)
+    write(path, book, files)
+    print(path)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
