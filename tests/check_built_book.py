@@ -1,8 +1,8 @@
 """Check the built pages: python tests/check_built_book.py _build/html
 
-Nothing is loaded from the network, each page has its policy, every local link and file exists, every picture has a text,
-every plot a partner for the dark theme, exercises have the numbers of the notebooks, and no page
-is too heavy.
+Nothing is loaded from the network, and each page says so in its policy; every local link and file
+exists, every picture has a text, every plot a partner for the dark theme, exercises have the
+numbers of the notebooks, and no page is too heavy.
 """
 
 import re
