@@ -74,8 +74,8 @@ pages: notebooks
 # Do the links to other sites lead somewhere? No notebook is run for it.
 links: $(VENV)/installed
 	$(BIN)/jupyter-book config sphinx .
-	$(BIN)/sphinx-build -b linkcheck -q -D nb_execution_mode=off . _build/links
-	rm conf.py
+	PYTHONPATH=tools $(BIN)/sphinx-build -b linkcheck -q -D nb_execution_mode=off . _build/links; \
+		status=$$?; rm conf.py; exit $$status
 
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.run

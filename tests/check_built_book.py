@@ -1,8 +1,8 @@
 """Check the built pages: python tests/check_built_book.py _build/html
 
-Nothing is loaded from the network, every local link and file exists, every picture has a text,
-every plot a partner for the dark theme, exercises have the numbers of the notebooks, and no page
-is too heavy.
+Nothing is loaded from the network, and each page says so in its policy; every local link and file
+exists, every picture has a text, every plot a partner for the dark theme, exercises have the
+numbers of the notebooks, and no page is too heavy.
 """
 
 import re
@@ -57,6 +57,8 @@ class Page(HTMLParser):
         self.problems += [
             f"fetches: {m[0]}" for _, body in code for m in REMOTE.finditer(body)
         ]
+        if 'http-equiv="Content-Security-Policy"' not in text:
+            self.problems.append("has no policy of what it may load")
         for what in (DEAD_WIDGET, DIRECTIVE, ASTERISKS, LOOSE_MARK):
             self.problems += [f"must not hold {m[0]}" for m in what.finditer(text)]
 
@@ -64,6 +66,8 @@ class Page(HTMLParser):
         attrs = dict(attrs)
         if "id" in attrs:
             self.ids.add(attrs["id"])
+        # Which the policy does not allow
+        self.problems += [f"{name} on a {tag}" for name in attrs if name[:2] == "on"]
         if tag == "a" and attrs.get("href"):
             self.links.append(attrs["href"])
         if tag == "img" and not (attrs.get("alt") or "").strip():

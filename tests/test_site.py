@@ -10,12 +10,14 @@ from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import content_policy
+import offline_book
 import offline_reading
 import pytest
 import serve
 import site_pages  # all of tools/
 from docutils import nodes
 from PIL import Image
+from sphinx.builders.html._assets import _JavaScript
 
 PAGE = """<html><head><meta charset="utf-8" /><title>x</title>
 <script>let a = 1;</script><script src="a.js"></script>
@@ -35,6 +37,31 @@ def test_a_policy_names_the_scripts_of_its_page_and_nothing_else():
     assert page.index("charset") < page.index("Content-Security") < page.index("<title")
     assert "onclick" not in page
     assert content_policy.with_policy(page) == page  # a second build finds it there
+
+
+def scripts_after(handler, body="", page="book/a"):
+    """Which scripts of a page are left, and whether they wait, after a handler of the build."""
+    names = ["doctools.js", "loader.js", "mathjax/tex.js", "sphinx-thebe.js"]
+    scripts = [_JavaScript(name) for name in names]
+    scripts.append(_JavaScript(None, body="window.MathJax = {}"))
+    context = {"script_files": scripts, "body": body}
+    handler(None, page, "", context, None)
+    return [(s.filename, "defer" in s.attributes) for s in context["script_files"]]
+
+
+def test_scripts_wait_but_for_those_that_figures_need():
+    waiting = dict(scripts_after(offline_book.defer_scripts))
+    assert waiting["doctools.js"] and not waiting["loader.js"] and not waiting[None]
+    assert not any(
+        dict(scripts_after(offline_book.defer_scripts, page="search")).values()
+    )
+
+
+def test_only_pages_with_formulas_have_mathjax():
+    idle = [name for name, _ in scripts_after(offline_book.drop_idle_mathjax)]
+    assert idle == ["doctools.js", "loader.js", "sphinx-thebe.js"]
+    body = '<span class="math notranslate">'
+    assert len(scripts_after(offline_book.drop_idle_mathjax, body)) == 5
 
 
 def paragraph(text):

@@ -2,7 +2,7 @@
 
 The policy stands in the page (GitHub Pages sends no headers of ours): files of the book, and no
 others; of scripts within the page those whose hash it names; no eval, no handlers in attributes,
-and no request by a script. Pages with figures may also import blobs, which is how loader.js runs
+and no request to elsewhere. Pages with figures may also import blobs, which is how loader.js runs
 the modules whose text the page holds: from the disk there is no other way.
 """
 
@@ -19,6 +19,7 @@ POLICY = {
     "style-src": "'self' 'unsafe-inline'",
     "img-src": "'self' data:",  # stills of figures, and signs in style sheets
     "font-src": "'self'",
+    "connect-src": "'self'",  # no script of the book asks; tools that look at pages do
     "worker-src": "'self'",  # sw.js, which keeps what has been read
     "form-action": "'self' file:",  # the search
     "base-uri": "'self'",

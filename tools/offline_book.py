@@ -30,26 +30,36 @@ THEBE = re.compile(
 )
 
 
-def remove_thebe(app, pagename, templatename, context, doctree):
-    """Leave out what sphinx-thebe adds, whatever page asks for it."""
+# Files of thebe, and of sphinx-design, whose cards and tabs the book does not have.
+IDLE = ["thebe", "sphinx-design", "design-tabs"]
 
-    def is_thebe(script):
+
+def remove_idle(app, pagename, templatename, context, doctree):
+    """Leave out what extensions add to each page and none needs."""
+
+    def is_idle(script):
         source = str(getattr(script, "filename", "") or "")
         body = getattr(script, "attributes", {}).get("body") or ""
-        return "thebe" in source or "THEBE" in body
+        return any(name in source for name in IDLE) or "THEBE" in body
 
     scripts = context.get("script_files", [])
-    scripts[:] = [script for script in scripts if not is_thebe(script)]
+    scripts[:] = [script for script in scripts if not is_idle(script)]
     sheets = context.get("css_files", [])
-    sheets[:] = [sheet for sheet in sheets if not is_thebe(sheet)]
+    sheets[:] = [sheet for sheet in sheets if not is_idle(sheet)]
     context["body"] = THEBE.sub("", context.get("body", ""))
+
+
+def is_mathjax(script):
+    """Whether a script is MathJax, or its settings."""
+    body = script.attributes.get("body") or ""
+    return "mathjax" in str(script.filename) or body.startswith("window.MathJax")
 
 
 def drop_idle_mathjax(app, pagename, templatename, context, doctree):
     """Leave out MathJax, 1.3 MB, where Sphinx adds it to a page without formulas."""
     if 'class="math' not in context.get("body", ""):
         scripts = context.get("script_files", [])
-        scripts[:] = [s for s in scripts if "mathjax" not in str(s.filename)]
+        scripts[:] = [s for s in scripts if not is_mathjax(s)]
 
 
 # What others need while the page is still read: the theme's settings, the figures, the colours.
@@ -192,7 +202,7 @@ def make_light(app, exception):
 
 def setup(app):
     app.add_post_transform(KeepStillPictures)
-    app.connect("html-page-context", remove_thebe, priority=900)
+    app.connect("html-page-context", remove_idle, priority=900)
     app.connect("html-page-context", drop_idle_mathjax, priority=900)
     app.connect("html-page-context", defer_scripts, priority=900)
     app.connect("html-page-context", drop_dead_state, priority=900)
