@@ -1,7 +1,7 @@
-"""The book as an ePub 3, its formulas in MathML: make epub, or python tools/make_epub.py _build/html
+"""The book as an ePub 3, its formulas in MathML: python tools/make_epub.py _build/html
 
-MathJax, which typesets the formulas of the pages, also turns them into MathML; the browser that runs
-it draws the cover.
+MathJax, which typesets the formulas of the pages, also turns them into MathML; the browser that
+runs it draws the cover.
 """
 
 import base64
@@ -9,19 +9,19 @@ import re
 import sys
 import uuid
 import zipfile
-from collections import Counter
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
-from bs4 import BeautifulSoup
 from paper import CSS, NOTE, chromium, code_colours, cover, new, read_book
 
 TO_MATHML = """(formulas) => formulas.map(
     ([tex, display]) => MathJax.tex2mml(tex, { display })
 )"""
 OWN = re.compile(r' (?:data-mjx-[\w-]+|class)="[^"]*"')  # attributes of MathJax's own
-EMPTY_PATH = re.compile(rb'<path (?![^>]*\bd=)[^>]*/>')  # a line of a plot without points
+EMPTY_PATH = re.compile(
+    rb"<path (?![^>]*\bd=)[^>]*/>"
+)  # a line of a plot without points
 COVER = {"width": 1200, "height": 1600}
 
 PAGE = """<?xml version="1.0" encoding="utf-8"?>
@@ -75,7 +75,9 @@ def put_mathml(chapters, page):
     """Each formula as MathML, in the place of its TeX."""
     elements = [math for c in chapters for math in c.body.select(".math")]
     formulas = [(tex(element), element.name == "div") for element in elements]
-    for element, mathml in zip(elements, page.evaluate(TO_MATHML, formulas), strict=True):
+    for element, mathml in zip(
+        elements, page.evaluate(TO_MATHML, formulas), strict=True
+    ):
         math = new(OWN.sub("", mathml).replace("-tex-mathit", "italic"))
         math["alttext"] = tex(element)
         space_functions(math)
@@ -96,14 +98,19 @@ def space_functions(math):
 
 def in_pieces(math):
     """A formula as several, so that a line can end before an equals sign or a wide space."""
-    if len(rows := math.select(":scope > mtable > mtr")) == 1:  # Sphinx takes it for several
+    if (
+        len(rows := math.select(":scope > mtable > mtr")) == 1
+    ):  # Sphinx takes it for several
         rows[0].parent.replace_with(*rows[0].find_all(recursive=False))
         for cell in math.find_all("mtd", recursive=False):
             cell.unwrap()
     pieces = [math]
     for child in math.find_all(recursive=False):
         if child.get_text(strip=True) == "=" or child.find("mspace", width="2em"):
-            pieces += [" ", new(f'<math xmlns="{math["xmlns"]}" display="block"></math>')]
+            pieces += [
+                " ",
+                new(f'<math xmlns="{math["xmlns"]}" display="block"></math>'),
+            ]
         pieces[-1].append(child)
     return pieces
 
@@ -171,7 +178,8 @@ def draw_cover(book, page):
         f'<base href="{book.built.as_uri()}/"><link rel="stylesheet" href="_static/fonts.css">'
         f"<style>{CSS.read_text('utf-8')}"
         "body { font: 32px 'Source Sans 3', sans-serif; margin: 90px; height: 1400px }"
-        ".cover { height: 100%; display: flex; flex-direction: column; justify-content: space-between }"
+        ".cover { height: 100%; display: flex; flex-direction: column }"
+        ".cover > * { margin: auto 0 }"
         f".cover img {{ width: 100% }}</style>{cover(book)}"
     )
     page.evaluate("document.fonts.ready.then(() => null)")
@@ -180,7 +188,7 @@ def draw_cover(book, page):
 
 def opf(book, files):
     """The list of what is in the ePub."""
-    manifest, properties = [], Counter()
+    manifest = []
     for number, (name, data) in enumerate(files.items()):
         properties = {"nav.xhtml": "nav", "cover.png": "cover-image"}.get(name, "")
         if not properties and name.endswith(".xhtml") and b"<math" in data:

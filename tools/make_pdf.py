@@ -1,4 +1,4 @@
-"""The book as one PDF, by the browser's print path: make pdf, or python tools/make_pdf.py _build/html
+"""The book as one PDF, by the browser's print path: python tools/make_pdf.py _build/html
 
 The chapters are put into one document, so that links, outline and page numbers are the browser's
 own. It cannot write the number of the page on which a link ends, so the document is printed twice:
@@ -62,8 +62,12 @@ def contents(book):
         if chapter.part != part:
             part = chapter.part
             lines.append(f'<li class="part">{part}</li>')
-        below = "" if chapter.name == "term-index" else "".join(
-            f"<li>{row(name, title)}</li>" for name, title in chapter.sections
+        below = (
+            ""
+            if chapter.name == "term-index"
+            else "".join(
+                f"<li>{row(name, title)}</li>" for name, title in chapter.sections
+            )
         )
         lines.append(
             f"<li>{row(chapter.body['id'], chapter.title)}<ul>{below}</ul></li>"

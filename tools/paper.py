@@ -1,4 +1,4 @@
-"""The built book as paper reads it: nothing to operate, nothing folded away, one text from end to end.
+"""The built book as paper reads it: nothing to operate, nothing folded away, one text throughout.
 
 The PDF (make_pdf.py) and the ePub (make_epub.py) are both made from the pages of _build/html, so
 that they say what the pages say. What stands there for a mouse is changed here:
@@ -8,7 +8,7 @@ that they say what the pages say. What stands there for a mouse is changed here:
     hints, solutions and answers        a chapter of their own near the end, linked both ways
     the front page's cards and lists    gone: a printed book has its contents
 
-Every id gets the name of its page before it, and every link leads to such an id: page-02-masks-masks-1.
+Every id gets the name of its page before it (page-02-masks-masks-1), and links lead to these.
 """
 
 import copy
@@ -32,8 +32,9 @@ UNUSABLE = (
 )
 NOTE = (
     "What the web pages fold away stands open here, code of that kind in smaller print. Hints, "
-    "solutions and the answers to questions have a chapter of their own near the end. Each figure that can be "
-    "operated on its page is printed in its first state, with the place of the live one beneath."
+    "solutions and the answers to questions have a chapter of their own near the end. Each "
+    "figure that can be operated on its page is printed in its first state, with "
+    "the place of the live one beneath."
 )
 
 

