@@ -119,9 +119,7 @@ def test_what_a_page_hides_a_notebook_closes(path):
     for cell in nbformat.read(path, as_version=4).cells:
         tags = cell.metadata.get("tags", [])
         closed = cell.metadata.get("jupyter", {})
-        assert closed.get("source_hidden", False) == (
-            bool({"hide-input", "hide-cell", "remove-input"} & {*tags})
-        )
+        assert closed.get("source_hidden", False) == (bool(HIDDEN & {*tags}))
         assert closed.get("outputs_hidden", False) == ("hide-cell" in tags)
 
 
@@ -161,6 +159,9 @@ def test_an_exercise_and_its_solution():
     assert [c.metadata.get("tags") for c in built if c.cell_type == "code"] == [
         None, [], ["remove-stderr"],
     ]  # fmt: skip
+
+
+HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 
 
 @pytest.mark.parametrize(

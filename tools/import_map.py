@@ -86,7 +86,7 @@ def draw(graph, path):
         for number, name in enumerate(row):
             where[name] = (1.75 * (number - (len(row) - 1) / 2), 1.3 * height)
     figure, axes = pyplot.subplots(figsize=(13, 1.25 * (height + 1)))
-    for start, end in networkx.transitive_reduction(graph).edges:
+    for start, end in sorted(networkx.transitive_reduction(graph).edges):
         axes.annotate(
             "",
             xy=where[end],
