@@ -78,8 +78,18 @@ def test_no_exercise_no_answer_and_one_question_is_on_a_slide(path):
 def test_the_notes_of_a_slide_have_the_answer_to_its_question(path):
     cells = deck_of(path)
     (place,) = (i for i, c in enumerate(cells) if c.source.startswith("## Question\n"))
+    (asked,) = (c for c, _ in on_slides(path) if c.source.startswith("## Questions\n"))
+    (number,) = re.findall(r"\d", "".join(asked.metadata.slideshow.shows))
+    answer = asked.source.partition(f"<summary>Answer {number}</summary>\n\n")[2]
+    answer = answer.partition("\n\n</details>")[0]
     assert cells[place + 1].metadata.slideshow.slide_type == "notes"
-    assert len(cells[place + 1].source) > 80
+    assert cells[place + 1].source == slides.LINK.sub(r"\1", answer)
+
+
+def test_what_is_folded_away_is_for_the_speaker():
+    text = "## A\n\nB.\n\n<details>\n<summary>C</summary>\n\n$$\nd\n$$\n\n</details>"
+    assert slides.on_slide(text, []) == "## A"
+    assert slides.for_speaker(text, []) == "**A**\n\nB.\n\n**C.** $$\nd\n$$"
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ MEASURE = """() => [...document.querySelectorAll(".slides section:not(.stack)")]
   return {
     over: Math.max(slide.scrollHeight - slide.clientHeight, slide.scrollWidth - slide.clientWidth,
       ...[...slide.querySelectorAll("pre")].map((e) => e.scrollWidth - e.clientWidth)),
+    layout: getComputedStyle(slide).display + getComputedStyle(slide).padding,
     text: Math.min(99, ...sizes("p, li, figcaption")),
     code: Math.min(99, ...sizes("pre")),
   };
