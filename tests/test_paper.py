@@ -16,6 +16,7 @@ class="caption-number">Exercise 2.1 </span> (Count <em>all</em>)</p></div>
 </details></details></div></div></div>
 <div class="solution dropdown admonition" id="book/02-masks-solution-1">
 <p class="admonition-title">Solution</p><p>Three.</p></div></section>
+<section id="hard-questions"><h2>Hard questions</h2><div class="admonition">Stays.</div></section>
 <section id="questions"><h2>Questions</h2><p>Why?</p>
 <div class="admonition"><p class="admonition-title">Answer 1</p><p>Because.</p></div></section>
 </section>"""
@@ -60,6 +61,7 @@ def test_hints_solutions_and_answers_are_gathered(chapters):
     assert [hint.get_text() for hint in answers.select("li")] == ["One.", "Two."]
     assert "Three." in answers.get_text() and "Because." in answers.get_text()
     left = chapters[0].body
+    assert "Stays." in left.get_text()
     assert "not attempted" not in left.get_text()
     assert not left.select(".solution, details, #page-02-masks-questions .admonition")
     for there, here in zip(

@@ -184,7 +184,7 @@ def gather_answers(chapters, part):
                 answer.append(hints_of(element))
                 output = element.find_parent(class_="cell_output")
                 output.replace_with(link_to(answer, "Hints and solution"))
-        if questions := chapter.body.select_one('section[id$="-questions"]'):
+        if questions := chapter.body.find(id=f"page-{chapter.name}-questions"):
             answer = start_answer(questions["id"], "Questions")
             answer.extend(questions.select(".admonition"))
             questions.append(link_to(answer, "Answers"))
