@@ -10,7 +10,9 @@ import nbformat
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LOCKED = re.findall(r"^[\w.-]+==[^ ;]+", (ROOT / "requirements.txt").read_text(), re.M)
+LOCKED = re.findall(
+    r"^[\w.-]+==[^ ;]+", (ROOT / "requirements.txt").read_text("utf-8"), re.M
+)
 RUN = """
 import sys, nbformat, nbclient
 notebook = nbformat.read(sys.argv[1], as_version=4)
