@@ -105,10 +105,10 @@ def test_exercises_give_the_right_pages_of_their_answers(pdf, texts, page_of):
     found = 0
     for page, text in zip(pdf.pages, texts, strict=True):
         said = re.findall(r"(?:solution|Answers), page (\d+)", text.get_text_range())
-        names = dict.fromkeys(name for _, name in links(page) if "answer" in name)
-        if said:
-            found += len(said)
-            assert list(map(int, said)) == [page_of[name] for name in names]
+        names = [name for _, name in links(page) if "answer" in name]
+        found += len(said)
+        # A link that goes on to the next page is counted on both.
+        assert set(map(int, said)) <= {page_of[name] for name in names}
     assert found > 100
 
 
