@@ -13,7 +13,7 @@ CODE := requirements.txt tools/portable.py $(shell find d2lmini -name '*.py' -o 
 
 .PHONY: book serve slides figures pdf epub lab test lint unit notebooks pages links bench mutants lock clean
 
-book: $(VENV)/installed _build/code-unchanged
+book: $(VENV)/installed _build/code-unchanged _build/tools-unchanged
 	@$(BIN)/python tools/run_notebooks.py
 	@echo "Making the pages, in a minute or two."
 	@$(BIN)/jupyter-book build -q -W -n --keep-going .
@@ -104,6 +104,12 @@ clean:
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	$(PYTHON) tools/set_up.py $(VENV)
+	touch $@
+
+# Sphinx reads a page again when the page changes; what the extensions make of it may have changed too.
+_build/tools-unchanged: $(wildcard tools/*.py book/_templates/*)
+	rm -rf _build/.doctrees
+	mkdir -p _build
 	touch $@
 
 # Jupyter Book executes a notebook again when the notebook changes. The outputs depend on the
