@@ -65,7 +65,8 @@ def write_policies(app, exception):
         return
     out = Path(app.outdir)
     for path in out.rglob("*.html"):
-        if "_static" not in path.relative_to(out).parts:  # templates of the theme
+        # Not templates of the theme, nor slides of an earlier build: they bring all in one file.
+        if not {"_static", "slides"} & set(path.relative_to(out).parts):
             page = path.read_text(encoding="utf-8")
             path.write_text(with_policy(page), encoding="utf-8")
 
