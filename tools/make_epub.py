@@ -245,7 +245,8 @@ def main(built):
     book = read_book(Path(built).resolve())
     path = book.built.parent / f"{book.file_name}.epub"
     with chromium() as browser:
-        page = browser.new_page()
+        # The page's policy allows no script but its own, and this one has MathJax added.
+        page = browser.new_page(bypass_csp=True)
         page.goto((book.built / "search.html").as_uri())
         page.add_script_tag(path=book.built / "_static/mathjax/tex-chtml-full.js")
         page.evaluate("MathJax.startup.promise.then(() => null)")
