@@ -16,7 +16,7 @@ CODE := requirements.txt tools/portable.py $(shell find d2lmini -name '*.py' -o 
 book: $(VENV)/installed _build/code-unchanged _build/tools-unchanged
 	@$(BIN)/python tools/run_notebooks.py
 	@echo "Making the pages, in a minute or two."
-	@$(BIN)/jupyter-book build -q -W -n --keep-going .
+	@$(BIN)/jupyter-book build -q -W -n --keep-going . >/dev/null  # a banner; warnings are elsewhere
 	@echo "Making the slides and the file of figures."
 	@$(BIN)/python tools/slides.py _build
 	@$(BIN)/python tools/figures_zip.py _build

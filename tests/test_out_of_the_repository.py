@@ -78,14 +78,17 @@ def test_without_an_address_or_a_network_it_is_said_what_to_do(place):
 # Buttons and the foot of a page.
 
 
-def page_of(repository):
+def page_of(repository, monkeypatch):
     """The context of a page, after the extension has had it."""
-    options = {"repository_url": repository, "launch_buttons": {"colab_url": "c"}}
-    app = SimpleNamespace(config=SimpleNamespace(html_theme_options=options))
-    addresses.drop_launch_buttons(app, app.config)
+    said = addresses.settings()
+    said["repository"]["url"] = repository
+    monkeypatch.setattr(addresses, "settings", lambda: said)
+    app = SimpleNamespace(config=SimpleNamespace(html_theme_options={}))
+    addresses.tell_theme(app, app.config)
     launch = {"label": "launch-buttons", "buttons": []}
+    is_launched = app.config.html_theme_options.get("launch_buttons")
     context = {
-        "header_buttons": [launch] if options["launch_buttons"] else [],
+        "header_buttons": [launch] if is_launched else [],
         "pathto": lambda page: f"../{page}.html",
     }
     for handler in (addresses.add_codespace, addresses.add_footer):
@@ -93,16 +96,16 @@ def page_of(repository):
     return context
 
 
-def test_without_a_repository_nothing_needs_one():
-    context = page_of("")
+def test_without_a_repository_nothing_needs_one(monkeypatch):
+    context = page_of("", monkeypatch)
     assert context["header_buttons"] == []
     assert "Errata" in context["theme_extra_footer"]
     assert "Report an error" not in context["theme_extra_footer"]
     assert "http" not in context["theme_extra_footer"]
 
 
-def test_with_one_a_page_can_be_launched_and_corrected():
-    context = page_of(REPOSITORY + "/")
+def test_with_one_a_page_can_be_launched_and_corrected(monkeypatch):
+    context = page_of(REPOSITORY + "/", monkeypatch)
     (button,) = context["header_buttons"][0]["buttons"]
     assert button["url"] == "https://codespaces.new/someone/book"
     foot = context["theme_extra_footer"]

@@ -24,18 +24,29 @@ def wheel_name():
     return f"d2lmini-{version()}-py3-none-any.whl"
 
 
+def settings():
+    """What _config.yml says."""
+    return yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+
+
 def addresses():
     """Of the repository and of the site, as _config.yml has them; empty while there is none."""
-    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-    found = config["repository"]["url"], config["html"]["baseurl"]
+    found = settings()["repository"]["url"], settings()["html"]["baseurl"]
     return tuple((address or "").rstrip("/") for address in found)
 
 
-def drop_launch_buttons(app, config):
-    """Without a repository there is nothing to launch; the theme would invent one."""
-    options = config.html_theme_options
-    if not options.get("repository_url"):
-        options["launch_buttons"] = {}
+def tell_theme(app, config):
+    """The repository, if there is one, and what can be launched from it.
+
+    Jupyter Book would tell the theme, but for the theme's options that _config.yml sets itself.
+    """
+    said, (repository, _) = settings(), addresses()
+    if repository:
+        config.html_theme_options |= {
+            "repository_url": repository,
+            "repository_branch": said["repository"]["branch"],
+            "launch_buttons": said["launch_buttons"],
+        }
 
 
 def add_codespace(app, pagename, templatename, context, doctree):
@@ -77,7 +88,7 @@ def add_footer(app, pagename, templatename, context, doctree):
 
 def setup(app):
     # After Jupyter Book and the theme have read the configuration, and made their buttons.
-    app.connect("config-inited", drop_launch_buttons, priority=900)
+    app.connect("config-inited", tell_theme, priority=900)
     app.connect("html-page-context", add_codespace, priority=900)
     app.connect("html-page-context", add_footer, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
