@@ -24,7 +24,7 @@ NOT_SAID = (
     ".headerlink, script, style, summary .expanded, details .cell_input, "
     ".cell_output .output, .figure-live, .solution"
 )
-LEFT_OUT = {"book/term-index"}
+LEFT_OUT = {"book/term-index", "book/licences"}
 PARTS = "section[id], .exercise[id], p[id^=term-]"
 HEADING = ":scope > :is(h1, h2, h3, .admonition-title, strong)"
 ARTICLE = re.compile(r"<article.*?</article>", re.S)
