@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
-import yaml
+from addresses import settings
 from fontTools.pens.svgPathPen import SVGPathPen
 from fontTools.pens.transformPen import TransformPen
 from fontTools.ttLib import TTFont
@@ -135,7 +135,7 @@ def plain(caption):
 
 def files(build):
     """What is in the zip: name -> text."""
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    config = settings()
     kept, found = get_cache(build / ".jupyter_cache"), {}
     rows = io.StringIO()
     table = csv.writer(rows)

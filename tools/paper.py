@@ -20,6 +20,7 @@ from pathlib import Path
 from urllib.parse import urldefrag
 
 import yaml
+from addresses import addresses, settings
 from bs4 import BeautifulSoup
 from playwright.sync_api import sync_playwright
 
@@ -81,9 +82,9 @@ def new(markup):
 
 def read_book(built):
     """The Book from the folder of its built pages."""
-    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    config = settings()
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
-    address = config.get("html", {}).get("baseurl", "").rstrip("/") or None
+    address = addresses()[1] or None
     files = [("", contents["root"])]
     for part in contents["parts"]:
         files += [(part["caption"], entry["file"]) for entry in part["chapters"]]

@@ -23,8 +23,7 @@ from pathlib import Path
 from runpy import run_path
 
 import nbformat
-import yaml
-from addresses import addresses
+from addresses import addresses, settings
 from code_hues import paint_code
 from jupyter_cache import get_cache
 from nbconvert import SlidesExporter
@@ -337,7 +336,7 @@ body {{ font: 1.1rem/1.6 system-ui, sans-serif; max-width: 40rem; margin: 2rem a
 
 def main(build):
     """Write a deck a chapter, and a page that lists them."""
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    config = settings()
     pages, cache = build / "html", get_cache(build / ".jupyter_cache")
     out, looks, decks = pages / "slides", shared(pages), []
     out.mkdir(exist_ok=True)
