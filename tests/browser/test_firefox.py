@@ -17,7 +17,8 @@ SAID = """
 return [...arguments[0].querySelectorAll(".parts *, input, select")].map((e) =>
     [e.children.length ? "" : e.textContent, e.value, e.checked].join("|")).join("\\n");
 """
-# Errors of scripts and those written to the console, each told once. Warnings are none.
+# Errors of scripts and those written to the console, each told once. Warnings are none, and
+# neither are the complaints of Firefox's own scripts, which come when it is slow to start.
 PROBLEMS = """
 const { classes, interfaces } = Components;
 const service = (name, kind) =>
@@ -27,6 +28,7 @@ const written = service("consoleAPI-storage", "nsIConsoleAPIStorage");
 const found = [
     ...errors.getMessageArray()
         .filter((e) => e instanceof interfaces.nsIScriptError && e.flags === 0)
+        .filter((e) => !/^(resource|chrome):/.test(e.sourceName))
         .map((e) => `${e.errorMessage} ${e.sourceName}`),
     ...written.getEvents().filter((e) => e.level === "error")
         .map((e) => e.arguments.join(" ")),
