@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import inspect
+import io
 import json
 import linecache
 import os
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 from collections.abc import Callable
 
 import cloudpickle
@@ -246,6 +248,23 @@ class FarAnswer:
         raise error
 
 
+class Pickler(cloudpickle.Pickler):
+    """Keeps the file that code stands in, unlike cloudpickle 3.1.3: its lines are read there."""
+
+    def reducer_override(self, thing):
+        if not isinstance(thing, types.CodeType):
+            return super().reducer_override(thing)
+        return code_of_file, (
+            thing.co_filename,
+            *self.dispatch_table[types.CodeType](thing),
+        )
+
+
+def code_of_file(file, make, parts):
+    """Code as make makes it of parts, from that file."""
+    return make(*parts).replace(co_filename=file)
+
+
 _kept: list[Child] = []  # the child of this Python, from the first answer on
 
 
@@ -257,14 +276,15 @@ def far(answer: Callable) -> Callable:
     """
     if not callable(answer):
         return answer
+    data = io.BytesIO()
     try:
-        data = cloudpickle.dumps(answer)
+        Pickler(data).dump(answer)
     except Exception:  # a generator, a lock, an open file
         return answer
     if not (_kept and _kept[0].is_alive()):
         _kept[:] = [Child()]
         atexit.register(_kept[0].end)
-    if "error" in _kept[0].ask("load", data):
+    if "error" in _kept[0].ask("load", data.getvalue()):
         return answer
     try:
         signature = inspect.signature(answer)
