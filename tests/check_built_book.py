@@ -10,6 +10,9 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+from xml.etree import ElementTree
+
+from fontTools.ttLib import TTFont
 
 from d2lmini.chapters import EXERCISE_PAGES
 
@@ -41,7 +44,7 @@ DIRECTIVE = re.compile(r"\{(?:admonition|exercise|solution|bibliography)\}")
 ASTERISKS = re.compile(r"<span[^>]*>\*[^<]+\*</span>")
 # A formula whose full stop may begin the next line.
 LOOSE_MARK = re.compile(
-    r'(?<!<span class="unbroken">)<span class="math notranslate nohighlight">[^<]*</span>[.,;:]'
+    r'(?<!<span class="unbroken">)<span class="math [^>]*>(?:(?!</math>).)*</math></span>[.,;:]'
 )
 
 
@@ -122,6 +125,41 @@ def misnumbered(root):
             yield f"{page.page}: has the exercises {found}, and not {due}"
 
 
+# What browsers know of MathML (MathML Core), as far as formulas need it.
+CORE = {
+    "math": {"alttext", "display"},
+    "mo": {"form", "fence", "stretchy", "minsize", "maxsize", "lspace", "rspace", "accent"},
+    "mstyle": {"mathcolor", "displaystyle", "scriptlevel"},
+    "mspace": {"width"},
+    "mtd": {"class"},
+    "mtext": {"class"},
+    "mtable": {"displaystyle"},
+}  # fmt: skip
+NO_ATTRIBUTES = {"mi", "mn", "mrow", "mfrac", "msqrt", "mroot", "mtr"} | {
+    f"m{script}" for script in ("sub", "sup", "subsup", "under", "over", "underover")
+}
+
+
+def unknown_formulas(root):
+    """One line for each formula that some browser would not set, or not in the book's font."""
+    font = TTFont(root / "_static" / "fonts" / "STIX-Two-Math-normal.woff2")
+    letters = set(map(chr, font.getBestCmap()))
+    for path in sorted((root / "book").glob("*.html")):
+        text = path.read_text(encoding="utf-8")
+        formulas = re.findall(r"<math .*?</math>", text, re.S)
+        if len(formulas) != text.count('class="math notranslate'):
+            yield f"{path.name}: has formulas that are no MathML"
+        for formula in map(ElementTree.fromstring, formulas):
+            place = f"{path.name}: the formula {formula.get('alttext')}"
+            for part in formula.iter():
+                for name in set(part.attrib) - CORE.get(part.tag, set()):
+                    yield f"{place} has a {part.tag} with {name}"
+                if part.tag not in CORE.keys() | NO_ATTRIBUTES:
+                    yield f"{place} has a {part.tag}"
+            for letter in set("".join(formula.itertext())) - letters:
+                yield f"{place} has {letter!r}, which the font has not (book_fonts.py)"
+
+
 # A plot, and the same with light colours for the dark theme.
 PAIR = re.compile(
     r'<img (alt="[^"]*") class="plot-light" [^>]*src="([^"]*)\.svg" loading="lazy">'
@@ -170,8 +208,9 @@ def main(root):
     if not (root / "index.html").exists():
         sys.exit(f"{root} holds no built book")
     root = root.resolve()
-    found = [*problems(root), *misnumbered(root), *unpaired(root), *too_heavy(root)]
-    in_order = "links, files, numbers, sizes, pictures and their texts are in order"
+    checks = problems, misnumbered, unknown_formulas, unpaired, too_heavy
+    found = [problem for check in checks for problem in check(root)]
+    in_order = "links, files, numbers, formulas, sizes and pictures are in order"
     print("\n".join(found) or f"{root}: {in_order}")
     sys.exit(bool(found))
 

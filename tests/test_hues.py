@@ -38,8 +38,7 @@ def test_the_style_sheets_have_the_same_hues(name):
     assert f".hue-{name} {{ color: var(--{VARIABLE[name]}); }}" in FIGURE_CSS
     assert re.findall(rf"--{VARIABLE[name]}: (\S+);", BOOK_CSS) == both[:1]  # on paper
     assert f".highlight .hue-{name} {{ color: {HUES[name]}; }}" in BOOK_CSS
-    rgb = ", ".join(map(str, bytes.fromhex(HUES[name][1:])))
-    of_both = f'.highlight .hue-{name}, mjx-container [style*="rgb({rgb})"]'
+    of_both = f'.highlight .hue-{name}, math [mathcolor="{HUES[name]}"]'
     assert f"{of_both}) {{ color: {DARK_HUES[name]} !important; }}" in BOOK_CSS
 
 

@@ -6,7 +6,7 @@ from section_search import formula, parts_of  # of tools/
 PAGE = """<nav>contents</nav><article>
 <section id="masks"><h1>2 Masks<a class="headerlink">#</a></h1><p>What for?</p>
 <section id="padding"><h2>Padding</h2><p>So we <b>pad</b>, <span
-class="math">\\(n \\times n\\)</span> times.</p><div class="cell"><div
+class="math"><math alttext="n \\times n"></math></span> times.</p><div class="cell"><div
 class="cell_input"><pre><span class="k">def</span> <span>pad</span>():
 </pre></div><div class="cell_output"><div class="output"><pre>0.731</pre></div></div></div>
 <p>Now
@@ -32,12 +32,12 @@ def test_the_parts_of_a_page():
 @pytest.mark.parametrize(
     ("tex", "said"),
     [
-        (r"\(d_k\)", "d_k"),
-        (r"\(\sqrt{d_k}\)", "√d_k"),
-        (r"\(\mathbf q \cdot \mathbf k\)", "q · k"),
-        (r"\(\textcolor{#b34d00}{\mathbf q} \cdot \mathbf k\)", "q · k"),
-        (r"\(F(\mathbf x)\)", "F(x)"),
-        (r"\(\frac12 x\)", "…"),
+        (r"d_k", "d_k"),
+        (r"\sqrt{d_k}", "√d_k"),
+        (r"\mathbf q \cdot \mathbf k", "q · k"),
+        (r"\textcolor{#b34d00}{\mathbf q} \cdot \mathbf k", "q · k"),
+        (r"F(\mathbf x)", "F(x)"),
+        (r"\frac12 x", "…"),
         (r"\begin{pmatrix} 1 \\ 0 \end{pmatrix}", "…"),
     ],
 )

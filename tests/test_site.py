@@ -41,9 +41,9 @@ def test_a_policy_names_the_scripts_of_its_page_and_nothing_else():
 
 def scripts_after(handler, body="", page="book/a"):
     """Which scripts of a page are left, and whether they wait, after a handler of the build."""
-    names = ["doctools.js", "loader.js", "mathjax/tex.js", "sphinx-thebe.js"]
+    names = ["doctools.js", "loader.js", "sphinx-thebe.js"]
     scripts = [_JavaScript(name) for name in names]
-    scripts.append(_JavaScript(None, body="window.MathJax = {}"))
+    scripts.append(_JavaScript(None, body="window.settings = {}"))
     context = {"script_files": scripts, "body": body}
     handler(None, page, "", context, None)
     return [(s.filename, "defer" in s.attributes) for s in context["script_files"]]
@@ -55,13 +55,6 @@ def test_scripts_wait_but_for_those_that_figures_need():
     assert not any(
         dict(scripts_after(offline_book.defer_scripts, page="search")).values()
     )
-
-
-def test_only_pages_with_formulas_have_mathjax():
-    idle = [name for name, _ in scripts_after(offline_book.drop_idle_mathjax)]
-    assert idle == ["doctools.js", "loader.js", "sphinx-thebe.js"]
-    body = '<span class="math notranslate">'
-    assert len(scripts_after(offline_book.drop_idle_mathjax, body)) == 5
 
 
 def paragraph(text):

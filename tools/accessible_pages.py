@@ -7,7 +7,7 @@ tests/browser hold the pages to the rules of axe.
 import re
 
 FORMULA_AND_MARK = re.compile(
-    r'(<span class="math notranslate nohighlight">[^<]*</span>[.,;:!?)]+)'
+    r'(<span class="math notranslate nohighlight">(?:(?!</math>).)*</math></span>[.,;:!?)]+)'
 )
 EMPTY_HEADER = re.compile(r"<th\b([^>]*)>(\s*<p>\s*</p>\s*|\s*)</th>")
 CHINESE = re.compile(r"\(([\u4e00-\u9fff]+)\)")

@@ -11,10 +11,11 @@ from importlib.metadata import distribution
 
 import yaml
 from addresses import ROOT, addresses, version
+from book_fonts import font_licence
 
 # Package -> (what of it lies in the pages, its licence). A test compares the list with the pages.
 BUNDLED = {
-    "sphinx-mathjax-offline": ("MathJax, which sets the formulas", "Apache-2.0"),
+    "ziamath": ("STIX Two Math, the font of the formulas", "OFL-1.1"),
     "sphinx": ("scripts and styles of every page, and of the search", "BSD-2-Clause"),
     "pydata-sphinx-theme": (
         "the theme, with Bootstrap (MIT) and the icons of Font Awesome Free (icons CC BY 4.0, font "
@@ -31,6 +32,10 @@ BUNDLED = {
     "sphinx-design": ("styles of grids and tabs", "MIT"),
     "sphinx-exercise": ("styles of exercises", "MIT"),
     "sphinx-thebe": ("a style sheet", "MIT"),
+    "sphinx-mathjax-offline": (
+        "MathJax, which sets the formulas of the slides",
+        "Apache-2.0",
+    ),
     "sphinx-revealjs": ("reveal.js (MIT), which shows the slides", "Apache-2.0"),
 }
 # It brings no text of MathJax's licence; this package is under the same.
@@ -40,6 +45,8 @@ TEXT = re.compile(r"(^|/)[^/]*(LICEN[CS]E|OFL)[^/]*$", re.I)
 
 def texts(name):
     """The licences that a package brings, each once, in the order of their files."""
+    if name == "ziamath":  # whose own code the book does not have
+        return [font_licence("STIX Two Math").strip()]
     said = {}
     for file in sorted(distribution(TEXT_FROM.get(name, name)).files or [], key=str):
         if TEXT.search(str(file)) and not str(file).endswith((".py", ".pyc")):

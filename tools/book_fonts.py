@@ -1,32 +1,78 @@
-"""A Sphinx extension: the two fonts of the pages, from packages, for readers without a network.
+"""A Sphinx extension: the fonts of the pages, from packages, for readers without a network.
 
-Source Sans 3 for prose and Source Code Pro for code, both under the SIL Open Font License, cut down
-to the characters of the languages of the book; for others a reader's own fonts serve.
+Source Sans 3 for prose, Source Code Pro for code and STIX Two Math for formulas, all under the SIL
+Open Font License, cut down to the characters of the book; for others a reader's own fonts serve.
 """
 
-import shutil
+import re
+from importlib.metadata import distribution
 from pathlib import Path
 
 import fontpkg
 from fontTools import subset
+from fontTools.ttLib import TTFont
 
-FONTS = [
-    ("Source Sans 3", "normal"),
-    ("Source Sans 3", "italic"),
-    ("Source Code Pro", "normal"),
-]
 # Latin with accents, Greek, punctuation, arrows, mathematical signs
 CHARACTERS = (
     "U+0020-017F,U+0370-03FF,U+2010-2044,U+2190-21FF,U+2200-22FF,U+25A0-25FF,U+2605"
 )
+# Latin, Greek, signs, and the letters that are italic, bold or both
+OF_FORMULAS = (
+    "U+0020-007E,U+00A0,U+00B7,U+00D7,U+0391-03C9,U+2016,U+2026,U+203E,U+210E,U+2190-2193,U+2200-222B,"
+    "U+2248,U+2260-2265,U+22A4,U+22C5,U+1D400-1D467,U+1D6A8-1D6DB,U+1D6FC-1D755"
+)
+FONTS = [
+    # family, style, weights, characters
+    ("Source Sans 3", "normal", "200 900", CHARACTERS),
+    ("Source Sans 3", "italic", "200 900", CHARACTERS),
+    ("Source Code Pro", "normal", "200 900", CHARACTERS),
+    ("STIX Two Math", "normal", "400", OF_FORMULAS),
+]
 FACE = """@font-face {{
   font-family: "{family}";
   font-style: {style};
-  font-weight: 200 900;
+  font-weight: {weights};
   font-display: swap;
   src: url("fonts/{name}") format("woff2");
 }}
 """
+
+
+def font_file(family, style):
+    """The file of a font in its package."""
+    if family == "STIX Two Math":
+        fonts = distribution("ziamath").locate_file("ziamath/fonts")
+        return Path(fonts) / "STIXTwoMath-Regular.ttf"
+    return Path(fontpkg.path(family, style=style))
+
+
+def font_licence(family):
+    """The Open Font License with the name of the font's makers; ziamath brings no text of it."""
+    if family != "STIX Two Math":
+        return (font_file(family, "normal").parents[1] / "LICENSE").read_text("utf-8")
+    makers = TTFont(font_file(family, "normal"))["name"].getDebugName(0)
+    return re.sub("^Copyright .*", makers, font_licence("Source Sans 3"), count=1)
+
+
+def cut_down(source, characters, target):
+    """Write a font with these characters alone, for pages."""
+    font = TTFont(source)
+    if "MATH" in font:
+        keep_low_roots(font)
+    options = subset.Options(flavor="woff2", hinting=False)
+    subsetter = subset.Subsetter(options)
+    subsetter.populate(unicodes=subset.parse_unicodes(characters))
+    subsetter.subset(font)
+    subset.save_font(font, target, options)
+
+
+def keep_low_roots(font):
+    """Leave two heights of the root sign: Chromium makes each root as wide as the widest sign."""
+    variants = font["MATH"].table.MathVariants
+    place = variants.VertGlyphCoverage.glyphs.index(font.getBestCmap()[ord("√")])
+    root = variants.VertGlyphConstruction[place]
+    root.MathGlyphVariantRecord, root.VariantCount = root.MathGlyphVariantRecord[:2], 2
+    root.GlyphAssembly = None
 
 
 def make_fonts(app):
@@ -34,17 +80,15 @@ def make_fonts(app):
     folder = Path(app.doctreedir).parent / "fonts"
     faces = []
     (folder / "fonts").mkdir(parents=True, exist_ok=True)
-    for family, style in FONTS:
+    for family, style, weights, characters in FONTS:
         plain = family.replace(" ", "-")
-        name, source = f"{plain}-{style}.woff2", Path(fontpkg.path(family, style=style))
-        target = folder / "fonts" / name
-        subset.main(
-            [str(source), f"--unicodes={CHARACTERS}", "--flavor=woff2",
-             f"--output-file={target}"]
-        )  # fmt: skip
-        licence = source.parents[1] / "LICENSE"
-        shutil.copy(licence, folder / "fonts" / f"{plain}-LICENSE.txt")
-        faces.append(FACE.format(family=family, style=style, name=name))
+        name = f"{plain}-{style}.woff2"
+        cut_down(font_file(family, style), characters, folder / "fonts" / name)
+        licence = folder / "fonts" / f"{plain}-LICENSE.txt"
+        licence.write_text(font_licence(family), encoding="utf-8")
+        faces.append(
+            FACE.format(family=family, style=style, weights=weights, name=name)
+        )
     (folder / "fonts.css").write_text("".join(faces), encoding="utf-8")
     app.config.html_static_path.append(str(folder))
     app.add_css_file("fonts.css", priority=100)

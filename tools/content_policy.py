@@ -15,7 +15,7 @@ from pathlib import Path
 POLICY = {
     "default-src": "'none'",
     "script-src": "'self'",
-    # MathJax writes style sheets into the page; formulas and tables have styles of their own.
+    # Tables and figures have styles of their own, in attributes.
     "style-src": "'self' 'unsafe-inline'",
     "img-src": "'self' data:",  # stills of figures, and signs in style sheets
     "font-src": "'self'",

@@ -1,7 +1,6 @@
-"""The book as an ePub 3, its formulas in MathML: python tools/make_epub.py _build/html
+"""The book as an ePub 3: python tools/make_epub.py _build/html
 
-MathJax, which typesets the formulas of the pages, also turns them into MathML; the browser that
-runs it draws the cover.
+The formulas are the MathML of the pages; a browser draws the cover.
 """
 
 import base64
@@ -15,10 +14,7 @@ from pathlib import Path
 
 from paper import CSS, NOTE, chromium, code_colours, cover, new, read_book
 
-TO_MATHML = """(formulas) => formulas.map(
-    ([tex, display]) => MathJax.tex2mml(tex, { display })
-)"""
-OWN = re.compile(r' (?:data-mjx-[\w-]+|class)="[^"]*"')  # attributes of MathJax's own
+MATHML = "http://www.w3.org/1998/Math/MathML"
 EMPTY_PATH = re.compile(
     rb"<path (?![^>]*\bd=)[^>]*/>"
 )  # a line of a plot without points
@@ -71,53 +67,22 @@ TYPES = {
 }
 
 
-def put_mathml(chapters, page):
-    """Each formula as MathML, in the place of its TeX."""
-    elements = [math for c in chapters for math in c.body.select(".math")]
-    formulas = [(tex(element), element.name == "div") for element in elements]
-    for element, mathml in zip(
-        elements, page.evaluate(TO_MATHML, formulas), strict=True
-    ):
-        math = new(OWN.sub("", mathml).replace("-tex-mathit", "italic"))
-        math["alttext"] = tex(element)
-        space_functions(math)
-        element.clear()
-        element.extend(in_pieces(math) if element.name == "div" else [math])
-
-
-def space_functions(math):
-    """A thin space around the name of a function, as TeX has it: browsers write 2lnx."""
-    for applied in math.find_all("mo", string="\u2061"):
-        name, argument = applied.find_previous_sibling(), applied.find_next_sibling()
-        before = name.find_previous_sibling()
-        if before and before.name != "mo":
-            name.insert_before(new('<mspace width="0.167em"></mspace>'))
-        if argument and not argument.get_text(strip=True).startswith("("):
-            applied.insert_after(new('<mspace width="0.167em"></mspace>'))
+def put_formulas(chapters):
+    """Formulas as XML has them; long ones in pieces."""
+    for math in [math for chapter in chapters for math in chapter.body.select("math")]:
+        math["xmlns"] = MATHML
+        if math.parent.name == "div":
+            math.replace_with(*in_pieces(math))
 
 
 def in_pieces(math):
     """A formula as several, so that a line can end before an equals sign or a wide space."""
-    if (
-        len(rows := math.select(":scope > mtable > mtr")) == 1
-    ):  # Sphinx takes it for several
-        rows[0].parent.replace_with(*rows[0].find_all(recursive=False))
-        for cell in math.find_all("mtd", recursive=False):
-            cell.unwrap()
-    pieces = [math]
-    for child in math.find_all(recursive=False):
-        if child.get_text(strip=True) == "=" or child.find("mspace", width="2em"):
-            pieces += [
-                " ",
-                new(f'<math xmlns="{math["xmlns"]}" display="block"></math>'),
-            ]
+    pieces, row = [math], math.mrow.extract()
+    for child in row.find_all(recursive=False):
+        if child.get_text(strip=True) == "=" or child.get("width") == "2em":
+            pieces += [" ", new(f'<math xmlns="{MATHML}" display="block"></math>')]
         pieces[-1].append(child)
     return pieces
-
-
-def tex(element):
-    """The formula of an element, without the signs around it."""
-    return element.get_text().strip()[2:-2].strip()
 
 
 def move_pictures(book):
@@ -217,6 +182,7 @@ def xhtml(book, title, body):
 def files_of(book, page):
     """Name -> bytes of all that the ePub holds, in the order of reading."""
     draw = draw_cover(book, page)
+    put_formulas(book.chapters)
     pictures = move_pictures(book)
     link_files(book.chapters)
     style = code_colours(book.built) + CSS.read_text("utf-8")
@@ -245,12 +211,8 @@ def main(built):
     book = read_book(Path(built).resolve())
     path = book.built.parent / f"{book.file_name}.epub"
     with chromium() as browser:
-        # The page's policy allows no script but its own, and this one has MathJax added.
-        page = browser.new_page(bypass_csp=True)
+        page = browser.new_page()
         page.goto((book.built / "search.html").as_uri())
-        page.add_script_tag(path=book.built / "_static/mathjax/tex-chtml-full.js")
-        page.evaluate("MathJax.startup.promise.then(() => null)")
-        put_mathml(book.chapters, page)
         files = files_of(book, page)
     write(path, book, files)
     print(path)

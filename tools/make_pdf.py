@@ -16,11 +16,10 @@ PRINT = {"prefer_css_page_size": True, "outline": True, "tagged": True}
 UNKNOWN = "000"  # as wide as most of the numbers
 # Formulas, which a screen reader is told in TeX, and places for the numbers of pages
 PREPARE = f"""async () => {{
-    await MathJax.startup.promise;
     await document.fonts.ready;
-    for (const {{ math, typesetRoot }} of MathJax.startup.document.math) {{
-        typesetRoot.setAttribute("role", "img");
-        typesetRoot.setAttribute("aria-label", math);
+    for (const formula of document.querySelectorAll("math")) {{
+        formula.setAttribute("role", "img");
+        formula.setAttribute("aria-label", formula.getAttribute("alttext"));
     }}
     for (const link of document.querySelectorAll("a.with-page"))
         link.insertAdjacentHTML("beforeend", "<span class=page-number>{UNKNOWN}</span>");
@@ -36,10 +35,6 @@ DOCUMENT = """<!DOCTYPE html>
 <title>{title}</title>
 <link rel="stylesheet" href="{built}/_static/fonts.css">
 <style>{style}</style>
-<script>
-window.MathJax = {{options: {{enableMenu: false, enableAssistiveMml: false}}}};
-</script>
-<script src="{built}/_static/mathjax/tex-chtml-full.js"></script>
 </head>
 <body>
 {cover}

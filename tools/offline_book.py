@@ -1,9 +1,9 @@
 """A Sphinx extension: no page of the built book asks the network for anything.
 
 A default build fetches MathJax, and thebe (which would start a kernel on a server), from a CDN.
-Here MathJax comes from the pip package sphinx-mathjax-offline, and thebe goes. The library that
-shows widgets, 3.7 MB from a CDN as well, is replaced in _config.yml by the book's own loader,
-d2lmini/figures/loader.js; and a widget's still picture, which MyST-NB would drop, stays beside it.
+Here formulas need no script (formulas.py), and thebe goes. The library that shows widgets, 3.7 MB
+from a CDN as well, is replaced in _config.yml by the book's own loader, d2lmini/figures/loader.js;
+and a widget's still picture, which MyST-NB would drop, stays beside it.
 
 And the pages are made light: no state of widgets that need a kernel, no source maps of the
 theme's scripts, no second set of its icons.
@@ -13,16 +13,10 @@ import base64
 import hashlib
 import json
 import re
-import shutil
-from importlib.metadata import distribution
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
-
-# What a page with formulas loads; the package holds 24 MB, these are 1.7 MB.
-MATHJAX_FILES = ["tex-chtml-full.js", "output/chtml/fonts/woff-v2"]
-
 
 THEBE = re.compile(
     r'<script type="text/x-thebe-config">.*?</script>|<script>kernelName.*?</script>',
@@ -47,19 +41,6 @@ def remove_idle(app, pagename, templatename, context, doctree):
     sheets = context.get("css_files", [])
     sheets[:] = [sheet for sheet in sheets if not is_idle(sheet)]
     context["body"] = THEBE.sub("", context.get("body", ""))
-
-
-def is_mathjax(script):
-    """Whether a script is MathJax, or its settings."""
-    body = script.attributes.get("body") or ""
-    return "mathjax" in str(script.filename) or body.startswith("window.MathJax")
-
-
-def drop_idle_mathjax(app, pagename, templatename, context, doctree):
-    """Leave out MathJax, 1.3 MB, where Sphinx adds it to a page without formulas."""
-    if 'class="math' not in context.get("body", ""):
-        scripts = context.get("script_files", [])
-        scripts[:] = [s for s in scripts if not is_mathjax(s)]
 
 
 # What others need while the page is still read: the theme's settings, the figures, the colours.
@@ -152,21 +133,6 @@ def drop_plain_spans(app, pagename, templatename, context, doctree):
     context["body"] = PLAIN.sub(r"\1", body)
 
 
-def copy_mathjax(app, exception):
-    """Put MathJax beside the pages."""
-    if exception or app.builder.format != "html":
-        return
-    package = distribution("sphinx-mathjax-offline")
-    source = Path(package.locate_file("sphinx-mathjax-offline/static/mathjax"))
-    target = Path(app.outdir) / "_static" / "mathjax"
-    for name in MATHJAX_FILES:
-        if (source / name).is_dir():
-            shutil.copytree(source / name, target / name, dirs_exist_ok=True)
-        else:
-            target.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source / name, target / name)
-
-
 class KeepStillPictures(SphinxPostTransform):
     """Of an output that is a widget and HTML, keep both; MyST-NB would take the first.
 
@@ -203,10 +169,8 @@ def make_light(app, exception):
 def setup(app):
     app.add_post_transform(KeepStillPictures)
     app.connect("html-page-context", remove_idle, priority=900)
-    app.connect("html-page-context", drop_idle_mathjax, priority=900)
     app.connect("html-page-context", defer_scripts, priority=900)
     app.connect("html-page-context", drop_dead_state, priority=900)
     app.connect("html-page-context", drop_plain_spans, priority=900)
-    app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", make_light)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -41,7 +41,6 @@ SIGNS = {
 
 def formula(text):
     """A formula in a line of text; three dots for one that would need more than a line."""
-    text = text.strip().removeprefix(r"\(").removesuffix(r"\)")
     text = re.sub(r"\\textcolor\{#\w+\}", "", text)
     text = re.sub(r"\\(?:mathbf|mathrm|text)\s*", "", text)
     text = re.sub(r"\\(?:[a-z]+|,)", lambda m: SIGNS.get(m[0], m[0]), text)
@@ -51,7 +50,9 @@ def formula(text):
 def said(element):
     """The text of an element as a reader would say it."""
     for math in element.select(".math"):
-        math.replace_with(formula(math.get_text()) if math.name == "span" else " … ")
+        math.replace_with(
+            formula(math.math["alttext"]) if math.name == "span" else " … "
+        )
     return " ".join(element.get_text().split())
 
 

@@ -86,7 +86,6 @@ def visit(browser, addresses):
         opened.page.goto(opened.address, wait_until="load")
         # A figure takes the place of its still picture.
         opened.page.wait_for_function("!document.querySelector('.d2lmini-still')")
-        opened.page.evaluate("window.MathJax?.startup.promise.then(() => null)")
         return opened
 
     yield open_page

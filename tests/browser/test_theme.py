@@ -237,7 +237,7 @@ def test_text_of_dark_plots_reads_on_the_ground_of_a_dark_page(visit, built):
                 assert contrast(colour[1] if colour else default, GROUND) >= 4.5, path
 
 
-HUED = ".highlight [class^=hue-], mjx-container [style*='color']"
+HUED = ".highlight [class^=hue-], math [mathcolor]"
 # Of each the colour of its text, and of the grounds below it, the nearest first.
 PAINTED = """(all) => all.map((e) => {
     const grounds = ["rgb(255, 255, 255)"];
@@ -270,7 +270,7 @@ def test_hues_of_formulas_and_code_read_on_their_ground(visit, name, theme):
     for colour, ground in pairs:
         assert contrast(colour, ground) >= 4.5, (colour, ground)
     page.emulate_media(media="print", color_scheme=theme)
-    formulas = page.locator("mjx-container [style*='color']").evaluate_all(PAINTED)
+    formulas = page.locator("math [mathcolor]").evaluate_all(PAINTED)
     assert {laid_over([colour]) for colour, _ in formulas} == set(HUES.values())
 
 

@@ -1,0 +1,120 @@
+"""A Sphinx extension: formulas as MathML, which browsers set by themselves, without a script.
+
+latex2mathml translates the TeX. Here its MathML becomes that of browsers, MathML Core, which has no
+attributes for bold letters (they are characters of their own) and none for columns. The font is in
+book_fonts.py.
+"""
+
+import re
+import unicodedata
+from html import unescape
+from itertools import pairwise
+from xml.etree import ElementTree
+
+from docutils.nodes import SkipNode
+from latex2mathml.converter import convert_to_element
+
+BAR = "\u2015"  # over letters; browsers stretch another one
+SCRIPTS = ("msub", "msup", "msubsup", "munder", "mover", "munderover")
+ROWS = ("math", "mrow", "mstyle", "mtd", "msqrt")
+THIN = "0.167em"
+
+
+def mathml(tex, block=False):
+    """A formula as the text of a <math> element, which keeps the TeX as its alttext.
+
+    Raises:
+        ValueError: latex2mathml does not know a command of it.
+    """
+    tex = " ".join(tex.split())
+    known = tex.replace("{aligned}", "{split}")
+    math = convert_to_element(known, display="block" if block else "inline")
+    for element in list(math.iter()):
+        element.text = unescape(element.text or "")  # it has &#x003B1; for a letter
+        if element.text.startswith("\\"):
+            raise ValueError(f"no MathML for {element.text!r} in the formula {tex!r}")
+        if element.tag == "mo" and re.fullmatch("[a-zA-Z]{2,}", element.text):
+            element.tag = "mi"  # a function, such as softmax: no operator
+        if element.text == "…":
+            element.tag = "mi"  # no space of its own
+        if element.text == BAR:
+            element.text = "\u203e"
+        if element.text == "/":
+            element.attrib.update(lspace="0", rspace="0")
+        set_style(element, element.attrib.pop("mathvariant", ""))
+        if side := element.attrib.pop("columnalign", ""):
+            element.set("class", side)
+        for old in ("columnspacing", "rowspacing"):
+            element.attrib.pop(old, None)
+    for row in [row for row in math.iter() if row.tag in ROWS]:
+        pair_bars(row)
+        mark_signs(row)
+        space_functions(row)
+    math.attrib = {"alttext": tex} | ({"display": "block"} if block else {})
+    return ElementTree.tostring(math, encoding="unicode")
+
+
+def set_style(element, variant):
+    """Bold and italic as browsers have them."""
+    if element.tag == "mtext" and variant:
+        element.set("class", variant)
+    elif variant.startswith("bold"):
+        style = variant.upper().replace("-", " ")
+        element.text = "".join(letter_of(style, letter) for letter in element.text)
+
+
+def letter_of(style, letter):
+    """The mathematical character that is this letter, or digit, in BOLD or in BOLD ITALIC."""
+    script, _, name = unicodedata.name(letter).partition(" ")
+    if script == "DIGIT":
+        return unicodedata.lookup(f"MATHEMATICAL BOLD DIGIT {name}")
+    return unicodedata.lookup(f"MATHEMATICAL {style} {name.replace('LETTER ', '')}")
+
+
+def pair_bars(row):
+    """Bars around something, as of a length: the first opens and the second closes."""
+    bars = [element for element in row if element.text in ("|", "\u2016")]
+    for place, bar in enumerate(bars if len(bars) % 2 == 0 else []):
+        bar.attrib.update(form=("prefix", "postfix")[place % 2], stretchy="false")
+
+
+def mark_signs(row):
+    """A minus after a bracket, a comma or an operator belongs to what follows, as in (-1, 1)."""
+    for before, sign in pairwise(row):
+        ends = before.tag != "mo" or before.text in (")", "]", "}", "|", "\u2016")
+        if sign.text in ("-", "\u2212", "+") and not ends:
+            sign.set("form", "prefix")
+
+
+def space_functions(row):
+    """A thin space around the name of a function, as TeX has it: browsers write 2lnx."""
+    for place, element in reversed(list(enumerate(row))):
+        base = element[0] if element.tag in SCRIPTS else element
+        if base.tag != "mi" or len(base.text) < 2:
+            continue
+        after = row[place + 1] if place + 1 < len(row) else None
+        if after is not None and after.tag not in ("mo", "mspace"):
+            row.insert(place + 1, ElementTree.Element("mspace", width=THIN))
+        if place and row[place - 1].tag not in ("mo", "mspace"):
+            row.insert(place, ElementTree.Element("mspace", width=THIN))
+
+
+def visit_math(self, node):
+    self.body.append(
+        self.starttag(node, "span", "", CLASS="math notranslate nohighlight")
+    )
+    self.body.append(f"{mathml(node.astext())}</span>")
+    raise SkipNode
+
+
+def visit_math_block(self, node):
+    self.body.append(
+        self.starttag(node, "div", "", CLASS="math notranslate nohighlight")
+    )
+    self.body.append(f"{mathml(node.astext(), block=True)}</div>\n")
+    raise SkipNode
+
+
+def setup(app):
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
