@@ -35,6 +35,8 @@ def test_functions_have_space_where_tex_has_it():
 def test_signs_bars_and_fractions_in_a_line():
     assert '<mo form="prefix">−</mo><mn>1</mn>' in inside("(-1, 2)")
     assert "prefix" not in inside("(a) - 1 = x - 2")
+    assert inside("= 1").startswith('<mrow><mo lspace="0">=</mo>')
+    assert "lspace" not in inside("a = 1")
     forms = re.findall('form="(prefix|postfix)"', inside(r"|a - b| + \lVert c\rVert"))
     assert forms == ["prefix", "postfix"] * 2
     assert "form" not in inside("p(a | b)")

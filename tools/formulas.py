@@ -79,7 +79,12 @@ def pair_bars(row):
 
 
 def mark_signs(row):
-    """A minus after a bracket, a comma or an operator belongs to what follows, as in (-1, 1)."""
+    """A minus after a bracket, a comma or an operator belongs to what follows, as in (-1, 1).
+
+    And a formula that begins with an equals sign has no room before it.
+    """
+    if len(row) and row[0].text in ("=", "<", ">", "\u2248", "\u2264", "\u2265"):
+        row[0].set("lspace", "0")
     for before, sign in pairwise(row):
         ends = before.tag != "mo" or before.text in (")", "]", "}", "|", "\u2016")
         if sign.text in ("-", "\u2212", "+") and not ends:
