@@ -988,16 +988,21 @@ def test_what_has_time_in_it_plays_pauses_and_comes_to_an_end(show, name):
     button = button.element_handle()  # whose name changes
     assert button.is_disabled()  # for those who want no motion
     page.emulate_media(reduced_motion="no-preference")
+    page.clock.install(time=0)  # goes only when it is told to
+    page.clock.pause_at(1000)
     first = button.inner_text()
     button.click()
     assert button.inner_text() == "Pause"
     button.click()
     assert button.inner_text() == first
     shown = seen(figure)
-    page.wait_for_timeout(1000)
+    page.clock.run_for(10_000)
     assert seen(figure) == shown  # paused
     button.click()
-    page.wait_for_function("b => b.textContent !== 'Pause'", arg=button)
+    for _ in range(100):
+        page.clock.run_for(1000)
+        if button.inner_text() == first:
+            break
     if name == "explore_training":
         assert "epoch 3" in figure.locator(".note").inner_text()
         row = figure.locator(".translations tbody tr").first
