@@ -198,6 +198,16 @@ def test_the_citation_has_an_address_once_there_is_one(monkeypatch):
     assert said.count(SITE) == 2 and "@book{d2lmini" in said
 
 
+def test_other_versions_are_named_where_they_are(monkeypatch):
+    monkeypatch.setenv("SITE_ADDRESS", "")
+    assert back_matter.versions() == f"This is version {addresses.version()}."
+    monkeypatch.setenv("SITE_ADDRESS", SITE + "/")
+    monkeypatch.setenv("SITE_EDITIONS", "v2.0.0 v1.0.0")
+    said = back_matter.versions()
+    places = [f"]({SITE}/v2.0.0/)", f"]({SITE}/v1.0.0/)", f"]({SITE}/)"]
+    assert [said.count(place) for place in places] == [1, 1, 1]
+
+
 def test_each_package_in_the_pages_brings_its_licence():
     for name in back_matter.BUNDLED:
         assert back_matter.texts(name), name

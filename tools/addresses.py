@@ -4,6 +4,7 @@ A repository brings buttons that open a notebook on Colab, Binder or in a Codesp
 report an error on each page. Both it and the site are settings of _config.yml.
 """
 
+import os
 import tomllib
 from pathlib import Path
 from urllib.parse import urlencode
@@ -30,9 +31,13 @@ def settings():
 
 
 def addresses():
-    """Of the repository and of the site, as _config.yml has them; empty while there is none."""
-    found = settings()["repository"]["url"], settings()["html"]["baseurl"]
-    return tuple((address or "").rstrip("/") for address in found)
+    """Of the repository and of the site, as _config.yml has them; empty while there is none.
+
+    SITE_ADDRESS in the environment goes before the site's.
+    """
+    said = settings()
+    site = os.environ.get("SITE_ADDRESS") or said["html"]["baseurl"]
+    return tuple((each or "").rstrip("/") for each in (said["repository"]["url"], site))
 
 
 def tell_theme(app, config):
@@ -67,13 +72,14 @@ def add_codespace(app, pagename, templatename, context, doctree):
 
 
 def add_footer(app, pagename, templatename, context, doctree):
-    """Licences, and how to cite and to correct, at the foot of each page."""
+    """Version, licences, and how to cite and to correct, at the foot of each page."""
     repository = app.config.html_theme_options.get("repository_url")
 
-    def link(page, text):
-        return f'<a href="{context["pathto"](f"book/{page}")}">{text}</a>'
+    def link(page, text, section=""):
+        return f'<a href="{context["pathto"](f"book/{page}")}{section}">{text}</a>'
 
     said = [
+        link("about", f"Version {version()}", "#versions"),
         f"Text and figures: {link('about', 'CC BY 4.0')}. Code: MIT.",
         link("licences", "What others made"),
         link("about", "Cite this book"),

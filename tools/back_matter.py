@@ -3,9 +3,10 @@
 <!-- licences -->  of what others made in the pages: names, versions, texts of the licences,
                    from the packages that are installed
 <!-- citation -->  how to cite the book, from CITATION.cff
-<!-- version -->   of the package
+<!-- versions -->  which version of the package this is, and where the others are
 """
 
+import os
 import re
 from importlib.metadata import distribution
 
@@ -88,12 +89,26 @@ def citation(year):
     return f"{sentence}\n\n```bibtex\n@book{{d2lmini,\n{lines}}}\n```"
 
 
+def versions():
+    """Which version this is. On a site, where the others are: SITE_EDITIONS names their tags."""
+    _, site = addresses()
+    said = f"This is version {version()}."
+    if site:
+        links = [
+            f"[{tag}]({site}/{tag}/)"
+            for tag in os.environ.get("SITE_EDITIONS", "").split()
+        ]
+        links.append(f"[the newest]({site}/), whose page like this one names them all")
+        said += f" Online are {', '.join(links)}."
+    return said
+
+
 def fill(app, docname, content):
     """Put what is asked for where a page asks for it."""
     said = {
         "<!-- licences -->": listed_licences,
         "<!-- citation -->": lambda: citation(app.config.copyright),
-        "<!-- version -->": version,
+        "<!-- versions -->": versions,
     }
     for mark, say in said.items():
         if mark in content[0]:
