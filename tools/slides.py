@@ -243,7 +243,10 @@ def shared(pages):
         "mathjax": package_text("sphinx-mathjax-offline", mathjax),
         "loader": (FIGURES / "loader.js").read_text(encoding="utf-8"),
         "reveal": package_text("sphinx-revealjs", f"{reveal}/dist/reveal.js"),
-        "notes": package_text("sphinx-revealjs", f"{reveal}/plugin/notes/notes.js"),
+        "plugins": "\n".join(
+            package_text("sphinx-revealjs", f"{reveal}/plugin/{name}/{name}.js")
+            for name in ("notes", "zoom")
+        ),
         "slides": (LOOKS / "slides.js").read_text(encoding="utf-8"),
     }
 
@@ -255,8 +258,9 @@ TITLE = """<p class="running">Chapter {number} of {book}</p>
 The chapter: [{page}]({address})
 
 Keys: <kbd>→</kbd> goes on, <kbd>S</kbd> opens the speaker's notes, <kbd>O</kbd> shows all slides,
-<kbd>?</kbd> names the other keys. A figure that has been clicked keeps the arrow keys until
-<kbd>Esc</kbd>; <kbd>Page Down</kbd> always goes on.
+<kbd>?</kbd> names the other keys. A click with <kbd>Alt</kbd> (on Linux with <kbd>Ctrl</kbd>) makes
+what is there larger, and the next one small again. A figure that has been clicked keeps the arrow
+keys until <kbd>Esc</kbd>; <kbd>Page Down</kbd> always goes on.
 """
 END_OF_DECK = """## Where this is from
 

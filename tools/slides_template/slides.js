@@ -70,7 +70,7 @@
     mobileViewDistance: 1000,
     keyboardCondition: belongsToSlides,
     pdfSeparateFragments: false,
-    plugins: [RevealNotes],
+    plugins: [RevealNotes, RevealZoom],
   });
   Reveal.on("slidechanged", () => document.activeElement?.blur());
   window.deckReady = Promise.all([MathJax.startup.promise, document.fonts.ready, figuresStarted,
