@@ -76,7 +76,10 @@ def add_footer(app, pagename, templatename, context, doctree):
     repository = app.config.html_theme_options.get("repository_url")
 
     def link(page, text, section=""):
-        return f'<a href="{context["pathto"](f"book/{page}")}{section}">{text}</a>'
+        path = context["pathto"](f"book/{page}")
+        if section:
+            path = path.removesuffix("#") + section  # "#" is the page itself
+        return f'<a href="{path}">{text}</a>'
 
     said = [
         link("about", f"Version {version()}", "#versions"),
