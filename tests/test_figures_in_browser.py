@@ -1003,6 +1003,7 @@ def test_what_has_time_in_it_plays_pauses_and_comes_to_an_end(show, name):
         page.clock.run_for(1000)
         if button.inner_text() == first:
             break
+    assert button.inner_text() == first
     if name == "explore_training":
         assert "epoch 3" in figure.locator(".note").inner_text()
         row = figure.locator(".translations tbody tr").first

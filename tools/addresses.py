@@ -30,14 +30,16 @@ def settings():
     return yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
 
 
-def addresses():
-    """Of the repository and of the site, as _config.yml has them; empty while there is none.
+def site_address(configured):
+    """Of the site: what is configured, unless SITE_ADDRESS in the environment says another."""
+    return (os.environ.get("SITE_ADDRESS") or configured or "").rstrip("/")
 
-    SITE_ADDRESS in the environment goes before the site's.
-    """
+
+def addresses():
+    """Of the repository and of the site; empty while there is none."""
     said = settings()
-    site = os.environ.get("SITE_ADDRESS") or said["html"]["baseurl"]
-    return tuple((each or "").rstrip("/") for each in (said["repository"]["url"], site))
+    repository = (said["repository"]["url"] or "").rstrip("/")
+    return repository, site_address(said["html"]["baseurl"])
 
 
 def tell_theme(app, config):
@@ -75,18 +77,16 @@ def add_footer(app, pagename, templatename, context, doctree):
     """Version, licences, and how to cite and to correct, at the foot of each page."""
     repository = app.config.html_theme_options.get("repository_url")
 
-    def link(page, text, section=""):
-        path = context["pathto"](f"book/{page}")
-        if section:
-            path = path.removesuffix("#") + section  # "#" is the page itself
-        return f'<a href="{path}">{text}</a>'
+    def link(page, section, text):
+        path = context["pathto"](f"book/{page}").removesuffix("#")  # the page itself
+        return f'<a href="{path}#{section}">{text}</a>'
 
     said = [
-        link("about", f"Version {version()}", "#versions"),
-        f"Text and figures: {link('about', 'CC BY 4.0')}. Code: MIT.",
-        link("licences", "What others made"),
-        link("about", "Cite this book"),
-        link("errata", "Errata"),
+        link("about", "versions", f"Version {version()}"),
+        f"Text and figures: {link('about', 'licences', 'CC BY 4.0')}. Code: MIT.",
+        link("licences", "what-others-made", "What others made"),
+        link("about", "how-to-cite-it", "Cite this book"),
+        link("errata", "errata", "Errata"),
     ]
     if repository:
         about = urlencode({"title": f"{pagename}: ", "labels": "erratum"})

@@ -94,12 +94,15 @@ def versions():
     _, site = addresses()
     said = f"This is version {version()}."
     if site:
-        links = [
-            f"[{tag}]({site}/{tag}/)"
-            for tag in os.environ.get("SITE_EDITIONS", "").split()
-        ]
-        links.append(f"[the newest]({site}/), whose page like this one names them all")
-        said += f" Online are {', '.join(links)}."
+        editions = os.environ.get("SITE_EDITIONS", "").split()
+        if editions:
+            links = ", ".join(f"[{tag}]({site}/{tag}/)" for tag in editions)
+            said += f" Also online: {links}."
+        # An edition does not know those that come after it.
+        newest = f"{site}/book/about.html#versions"
+        said += (
+            f" [The newest version of this page]({newest}) lists all that are online."
+        )
     return said
 
 

@@ -8,13 +8,13 @@ environment, then also a card for those who share a link, and sitemap.xml. Sphin
 canonical links.
 """
 
-import os
 import re
 from html import escape
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 import fontpkg
+from addresses import site_address
 from docutils import nodes
 from PIL import Image, ImageDraw, ImageFont
 
@@ -125,8 +125,8 @@ def describe(app, pagename, templatename, context, doctree):
 
 def settle_address(app, config):
     """The address of the site ends in a slash; the environment may say another."""
-    address = os.environ.get("SITE_ADDRESS") or config.html_baseurl
-    config.html_baseurl = address and address.rstrip("/") + "/"
+    address = site_address(config.html_baseurl)
+    config.html_baseurl = address and address + "/"
     config.html_additional_pages["404"] = "404.html"
 
 

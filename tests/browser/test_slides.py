@@ -109,9 +109,9 @@ def test_what_is_small_can_be_enlarged(open_deck):
     opened = open_deck(CHAPTERS["positions"], width=1280, height=720)
     place = opened.page.locator(".present h1, .present h2").first
     before = place.bounding_box()["height"]
-    modifier = opened.page.evaluate("/Linux/.test(navigator.platform)")
+    linux = opened.page.evaluate("/Linux/.test(navigator.platform)")
     for size in (2 * before, before):
-        place.click(modifiers=["Control" if modifier else "Alt"])
+        place.click(modifiers=["Control" if linux else "Alt"])
         opened.page.wait_for_function(
             "([e, size]) => Math.abs(e.getBoundingClientRect().height - size) < 2",
             arg=[place.element_handle(), size],
