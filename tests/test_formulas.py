@@ -41,6 +41,13 @@ def test_signs_bars_and_fractions_in_a_line():
     assert forms == ["prefix", "postfix"] * 2
     assert "form" not in inside("p(a | b)")
     assert '<mo lspace="0" rspace="0">/</mo>' in inside("j/d")
+    assert inside("x.").endswith('<mo lspace="0" rspace="0">.</mo></mrow>')
+
+
+def test_what_is_no_operator_has_no_space_of_its_own():
+    assert inside(r"-\infty") == "<mrow><mo>−</mo><mi>∞</mi></mrow>"
+    assert inside(r"K^\top") == "<mrow><msup><mi>K</mi><mi>⊤</mi></msup></mrow>"
+    assert "<mi>…</mi>" in inside(r"1, \ldots, n")
 
 
 def test_rows_under_each_other():

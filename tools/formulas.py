@@ -35,11 +35,11 @@ def mathml(tex, block=False):
             raise ValueError(f"no MathML for {element.text!r} in the formula {tex!r}")
         if element.tag == "mo" and re.fullmatch("[a-zA-Z]{2,}", element.text):
             element.tag = "mi"  # a function, such as softmax: no operator
-        if element.text == "…":
-            element.tag = "mi"  # no space of its own
+        if element.text in ("…", "∞", "⊤"):
+            element.tag = "mi"  # no operators, so they have no space of their own
         if element.text == BAR:
             element.text = "\u203e"
-        if element.text == "/":
+        if element.text in ("/", "."):
             element.attrib.update(lspace="0", rspace="0")
         set_style(element, element.attrib.pop("mathvariant", ""))
         if side := element.attrib.pop("columnalign", ""):
