@@ -142,7 +142,7 @@ NO_ATTRIBUTES = {"mi", "mn", "mrow", "mfrac", "msqrt", "mroot", "mtr"} | {
 
 def unknown_formulas(root):
     """One line for each formula that some browser would not set, or not in the book's font."""
-    font = TTFont(root / "_static" / "fonts" / "STIX-Two-Math-normal.woff2")
+    font = TTFont(root / "_static" / "fonts" / "Book-Math-normal.woff2")
     letters = set(map(chr, font.getBestCmap()))
     for path in sorted((root / "book").glob("*.html")):
         text = path.read_text(encoding="utf-8")

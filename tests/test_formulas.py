@@ -50,6 +50,12 @@ def test_what_is_no_operator_has_no_space_of_its_own():
     assert "<mi>…</mi>" in inside(r"1, \ldots, n")
 
 
+def test_scripts_are_close_and_a_sign_may_follow_a_space():
+    assert inside(r"x_{t-1}").count('lspace="0" rspace="0"') == 1
+    assert "lspace" not in inside(r"x_t - 1")
+    assert inside(r"(1,\ -2)").count('form="prefix"') == 1
+
+
 def test_rows_under_each_other():
     two = inside(r"\begin{aligned} a &= b \\ &= c \end{aligned}", block=True)
     assert two.count("<mtr>") == 2

@@ -2,6 +2,7 @@
 
 Source Sans 3 for prose, Source Code Pro for code and STIX Two Math for formulas, all under the SIL
 Open Font License, cut down to the characters of the book; for others a reader's own fonts serve.
+What is cut down has a name of its own, as the licence asks for fonts whose name is reserved.
 """
 
 import re
@@ -22,18 +23,18 @@ OF_FORMULAS = (
     "U+2248,U+2260-2265,U+22A4,U+22C5,U+1D400-1D467,U+1D6A8-1D6DB,U+1D6FC-1D755"
 )
 FONTS = [
-    # family, style, weights, characters
-    ("Source Sans 3", "normal", "200 900", CHARACTERS),
-    ("Source Sans 3", "italic", "200 900", CHARACTERS),
-    ("Source Code Pro", "normal", "200 900", CHARACTERS),
-    ("STIX Two Math", "normal", "400", OF_FORMULAS),
+    # name in the book, family, style, weights, characters
+    ("Book Sans", "Source Sans 3", "normal", "200 900", CHARACTERS),
+    ("Book Sans", "Source Sans 3", "italic", "200 900", CHARACTERS),
+    ("Book Code", "Source Code Pro", "normal", "200 900", CHARACTERS),
+    ("Book Math", "STIX Two Math", "normal", "400", OF_FORMULAS),
 ]
 FACE = """@font-face {{
-  font-family: "{family}";
+  font-family: "{name}";
   font-style: {style};
   font-weight: {weights};
   font-display: swap;
-  src: url("fonts/{name}") format("woff2");
+  src: url("fonts/{file}") format("woff2");
 }}
 """
 
@@ -54,15 +55,23 @@ def font_licence(family):
     return re.sub("^Copyright .*", makers, font_licence("Source Sans 3"), count=1)
 
 
-def cut_down(source, characters, target):
-    """Write a font with these characters alone, for pages."""
+# Of the name table: family, unique name, full name, name for PostScript, typographic family
+NAMES = (1, 3, 4, 6, 16)
+
+
+def cut_down(source, name, characters, target):
+    """Write a font with these characters alone, and another name, for pages."""
     font = TTFont(source)
     if "MATH" in font:
         keep_low_roots(font)
+        level_scripts(font)
     options = subset.Options(flavor="woff2", hinting=False)
     subsetter = subset.Subsetter(options)
-    subsetter.populate(unicodes=subset.parse_unicodes(characters))
+    subsetter.populate(unicodes=characters)
     subsetter.subset(font)
+    for record in font["name"].names:
+        if record.nameID in NAMES:
+            record.string = name.replace(" ", "") if record.nameID == 6 else name
     subset.save_font(font, target, options)
 
 
@@ -75,20 +84,30 @@ def keep_low_roots(font):
     root.GlyphAssembly = None
 
 
+def level_scripts(font):
+    """Indices on one line, and exponents, whether their letter is an x, a y or a d.
+
+    A browser lowers an index by what its letter reaches below the line, and so on; TeX does it for
+    brackets alone, which are taller than these values let pass.
+    """
+    constants = font["MATH"].table.MathConstants
+    constants.SubscriptBaselineDropMin.Value = -40  # y reaches 0.22 em down
+    constants.SuperscriptBaselineDropMax.Value = 360  # d reaches 0.71 em up
+
+
 def make_fonts(app):
     """Write fonts and their style sheet to a folder of static files."""
     folder = Path(app.doctreedir).parent / "fonts"
     faces = []
     (folder / "fonts").mkdir(parents=True, exist_ok=True)
-    for family, style, weights, characters in FONTS:
-        plain = family.replace(" ", "-")
-        name = f"{plain}-{style}.woff2"
-        cut_down(font_file(family, style), characters, folder / "fonts" / name)
+    for name, family, style, weights, characters in FONTS:
+        plain = name.replace(" ", "-")
+        file = f"{plain}-{style}.woff2"
+        unicodes = subset.parse_unicodes(characters)
+        cut_down(font_file(family, style), name, unicodes, folder / "fonts" / file)
         licence = folder / "fonts" / f"{plain}-LICENSE.txt"
         licence.write_text(font_licence(family), encoding="utf-8")
-        faces.append(
-            FACE.format(family=family, style=style, weights=weights, name=name)
-        )
+        faces.append(FACE.format(name=name, style=style, weights=weights, file=file))
     (folder / "fonts.css").write_text("".join(faces), encoding="utf-8")
     app.config.html_static_path.append(str(folder))
     app.add_css_file("fonts.css", priority=100)

@@ -46,6 +46,8 @@ def mathml(tex, block=False):
             element.set("class", side)
         for old in ("columnspacing", "rowspacing"):
             element.attrib.pop(old, None)
+    for scripts in [element for element in math.iter() if element.tag in SCRIPTS]:
+        close_up(scripts)
     for row in [row for row in math.iter() if row.tag in ROWS]:
         pair_bars(row)
         mark_signs(row)
@@ -71,6 +73,13 @@ def letter_of(style, letter):
     return unicodedata.lookup(f"MATHEMATICAL {style} {name.replace('LETTER ', '')}")
 
 
+def close_up(scripts):
+    """No room around the operators of an index or an exponent, as TeX has it."""
+    for script in scripts[1:]:
+        for operator in script.iter("mo"):
+            operator.attrib.update(lspace="0", rspace="0")
+
+
 def pair_bars(row):
     """Bars around something, as of a length: the first opens and the second closes."""
     bars = [element for element in row if element.text in ("|", "\u2016")]
@@ -85,7 +94,9 @@ def mark_signs(row):
     """
     if len(row) and row[0].text in ("=", "<", ">", "\u2248", "\u2264", "\u2265"):
         row[0].set("lspace", "0")
-    for before, sign in pairwise(row):
+    spaces = ("mspace", "mtext")
+    parts = (part for part in row if part.tag not in spaces or part.text.strip())
+    for before, sign in pairwise(parts):
         ends = before.tag != "mo" or before.text in (")", "]", "}", "|", "\u2016")
         if sign.text in ("-", "\u2212", "+") and not ends:
             sign.set("form", "prefix")

@@ -142,7 +142,7 @@ def draw_cover(book, page):
     page.set_content(
         f'<base href="{book.built.as_uri()}/"><link rel="stylesheet" href="_static/fonts.css">'
         f"<style>{CSS.read_text('utf-8')}"
-        "body { font: 32px 'Source Sans 3', sans-serif; margin: 90px; height: 1400px }"
+        "body { font: 32px 'Book Sans', sans-serif; margin: 90px; height: 1400px }"
         ".cover { height: 100%; display: flex; flex-direction: column }"
         ".cover > * { margin: auto 0 }"
         f".cover img {{ width: 100% }}</style>{cover(book)}"

@@ -75,7 +75,7 @@ def contents(book):
 
 def running_heads(book):
     """A kind of page for each chapter, with its title at the top."""
-    head = '@page c{} {{ @top-left {{ content: "{}"; font: 9pt "Source Sans 3"; color: #555 }} }}'
+    head = '@page c{} {{ @top-left {{ content: "{}"; font: 9pt "Book Sans"; color: #555 }} }}'
     rules = []
     for number, chapter in enumerate(book.chapters):
         rules.append(head.format(number, chapter.title.replace('"', r"\"")))

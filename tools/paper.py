@@ -37,6 +37,7 @@ NOTE = (
     "figure that can be operated on its page is printed in its first state, with "
     "the place of the live one beneath."
 )
+SHORT = 16  # lines of code that are not parted by the end of a page
 
 
 @dataclass
@@ -112,6 +113,9 @@ def read_page(built, part, file, address):
         element.unwrap()  # which all have the same id
     open_folds(body)
     show_stills(body, f"{file}.html", address)
+    for text in body.find_all("pre"):
+        if text.get_text().count("\n") <= SHORT:
+            text["class"] = [*text.get("class", []), "short"]
     for image in body.find_all("img"):
         image["src"] = image["src"].removeprefix("../")
         del image["loading"]

@@ -265,7 +265,7 @@ EXERCISES = [
             ),
         },
         (
-            "Look at the pictures of *Which numbers enter the mean*: how many cells are blue?",
+            "Look at the pictures in “Which numbers enter the mean”: how many cells are blue?",
             "Layer normalisation: one token. Batch normalisation: one feature of all tokens.",
             "num_hiddens; batch * steps; steps * num_hiddens.",
         ),

@@ -131,8 +131,8 @@ def test_code_is_large_enough_and_fits(visit):
         }"""
     )
     assert {name.strip('"') for name in families} >= {
-        "Source Sans 3",
-        "Source Code Pro",
+        "Book Sans",
+        "Book Code",
     }
 
 

@@ -1,0 +1,96 @@
+"""The pages look as with all of the theme's styles, of which they have a quarter."""
+
+import re
+from importlib.metadata import distribution
+
+import pytest
+from fontTools.ttLib import TTFont
+from light_theme import RESERVED, SHEETS
+
+PACKAGES = {
+    "pydata-sphinx-theme.css": (
+        "pydata-sphinx-theme",
+        "pydata_sphinx_theme/theme/pydata_sphinx_theme/static/styles",
+    ),
+    "sphinx-book-theme.css": (
+        "sphinx-book-theme",
+        "sphinx_book_theme/theme/sphinx_book_theme/static/styles",
+    ),
+}
+# What an element and what is drawn before and after it look like, in all properties.
+LOOKS = """async () => {
+    await document.fonts.ready;
+    const looks = [];
+    for (const e of document.querySelectorAll("html, body, body *")) {
+        for (const part of [null, "::before", "::after", "::marker"]) {
+            const style = getComputedStyle(e, part);
+            if (part && part !== "::marker" && style.content === "none") continue;
+            let hash = 0;
+            for (const letter of style.cssText) hash = (31 * hash + letter.charCodeAt(0)) | 0;
+            looks.push(`${e.tagName} ${e.getAttribute("class")} ${part ?? ""} ${hash}`);
+        }
+    }
+    return looks;
+}"""
+
+
+def whole(name):
+    """A style sheet of the theme as its package has it, with the fonts that the book has."""
+    package, folder = PACKAGES[name]
+    path = distribution(package).locate_file(f"{folder}/{name}")
+    return RESERVED.sub("Book Icons", path.read_text(encoding="utf-8"))
+
+
+def looks(page):
+    """Of all elements, with a menu open and a button named."""
+    page.wait_for_function("!document.querySelector('.d2lmini-still')")
+    if page.viewport_size["width"] < 992:
+        page.locator(".primary-toggle").first.click()
+    else:
+        menu = page.locator(".dropdown-download-buttons > button")
+        if menu.count():
+            menu.click()
+        page.locator(".theme-switch-button").last.hover()
+        page.locator(".tooltip-inner").wait_for()
+    page.wait_for_timeout(400)  # what fades in is there
+    return page.evaluate(LOOKS)
+
+
+@pytest.mark.parametrize("how", [{"width": 1280}, {"width": 400, "dark": True}])
+def test_nothing_looks_otherwise_with_all_styles(visit, page_name, how):
+    page = visit("http", page_name, **how).page
+    light = looks(page)
+    for name in PACKAGES:
+        page.route(
+            f"**/{name}*",
+            lambda route, name=name: route.fulfill(
+                body=whole(name), content_type="text/css"
+            ),
+        )
+    page.reload()
+    full = looks(page)
+    assert [pair for pair in zip(light, full, strict=True) if pair[0] != pair[1]] == []
+
+
+def test_each_icon_of_a_page_is_in_a_font(built):
+    rules = re.findall(
+        r'([^{}]*)\{content:"\\(\w+)"\}', whole("pydata-sphinx-theme.css")
+    )
+    codes = {
+        name: int(code, 16)
+        for selectors, code in rules
+        for name in re.findall(r"\.(fa-[\w-]+):before", selectors)
+    }
+    fonts = (built / "_static").glob("vendor/fontawesome/webfonts/*")
+    drawn = {code for font in fonts for code in TTFont(font).getBestCmap()}
+    pages = (path.read_text(encoding="utf-8") for path in built.glob("book/*.html"))
+    used = {name for page in pages for name in re.findall(r"\bfa-[\w-]+", page)}
+    icons = used & codes.keys()
+    assert icons >= {"fa-bars", "fa-download", "fa-magnifying-glass"}
+    assert {name for name in icons if codes[name] not in drawn} == set()
+
+
+def test_most_of_the_styles_is_left_out(built):
+    sheets = [p for pattern in SHEETS for p in (built / "_static").glob(pattern)]
+    assert len(sheets) >= 3
+    assert sum(path.stat().st_size for path in sheets) < 150_000
