@@ -16,7 +16,7 @@ from book_fonts import font_licence
 
 # Package -> (what of it lies in the pages, its licence). A test compares the list with the pages.
 BUNDLED = {
-    "ziamath": ("STIX Two Math, the font of the formulas", "OFL-1.1"),
+    "ziamath": ("STIX Two Math, from which the font of the formulas is cut", "OFL-1.1"),
     "sphinx": ("scripts and styles of every page, and of the search", "BSD-2-Clause"),
     "pydata-sphinx-theme": (
         "the theme, with Bootstrap (MIT) and the icons of Font Awesome Free (icons CC BY 4.0, font "
@@ -24,8 +24,14 @@ BUNDLED = {
         "BSD-3-Clause",
     ),
     "sphinx-book-theme": ("the theme's shape for a book", "BSD-3-Clause"),
-    "fontpkg-source-sans-3": ("Source Sans 3, the font of the text", "OFL-1.1"),
-    "fontpkg-source-code-pro": ("Source Code Pro, the font of the code", "OFL-1.1"),
+    "fontpkg-source-sans-3": (
+        "Source Sans 3, from which the font of the text is cut",
+        "OFL-1.1",
+    ),
+    "fontpkg-source-code-pro": (
+        "Source Code Pro, from which the font of the code is cut",
+        "OFL-1.1",
+    ),
     "myst-nb": ("styles of cells and their outputs", "BSD-3-Clause"),
     "pygments": ("colours of the code", "BSD-2-Clause"),
     "sphinx-copybutton": ("the copy button, with clipboard.js (MIT)", "MIT"),
