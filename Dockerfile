@@ -1,5 +1,5 @@
 # The book with everything that runs it: for Binder, for a class under JupyterHub
-# (docs/a-class.md), or on one's own machine:
+# (docs/jupyterhub_config.py), or on one's own machine:
 #     docker build --tag book . && docker run --rm --publish 8888:8888 book
 # For NVIDIA cards, on a host with NVIDIA's container toolkit:
 #     docker build --tag book:cuda --build-arg TORCH_INDEX=https://pypi.org/simple .

@@ -11,17 +11,28 @@ export HOME := $(CURDIR)/_build/home
 endif
 CODE := requirements.txt tools/portable.py $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css' -o -name '*.json' -o -name '*.safetensors')
 
+.DELETE_ON_ERROR:
+
 .PHONY: book serve slides figures pdf epub lab test lint unit notebooks pages links bench mutants lock clean
 
 book: $(VENV)/installed _build/code-unchanged _build/tools-unchanged
 	@$(BIN)/python tools/run_notebooks.py
 	@echo "Making the pages, in a minute or two."
 	@$(BIN)/jupyter-book build -q -W -n --keep-going . >/dev/null  # a banner; warnings are elsewhere
-	@echo "Making the slides and the file of figures."
-	@$(BIN)/python tools/slides.py _build
-	@$(BIN)/python tools/figures_zip.py _build
+	@$(MAKE) -s _build/html/slides/index.html _build/html/figures.zip
 	@$(BIN)/python -c "from pathlib import Path; page = Path('_build/html/index.html'); \
 		print('Open', page.resolve().as_uri(), 'or run: make serve')"
+
+LECTURES := _build/code-unchanged _build/tools-unchanged _config.yml $(wildcard book/*.ipynb \
+	tools/slides_template/*)
+
+_build/html/slides/index.html: $(LECTURES)
+	@echo "Making the slides."
+	@$(BIN)/python tools/slides.py _build
+
+_build/html/figures.zip: $(LECTURES)
+	@echo "Making the file of figures."
+	@$(BIN)/python tools/figures_zip.py _build
 
 # For lecturers, from the notebooks as they ran: a deck of slides a chapter, and all plots in one file.
 slides: book

@@ -5,6 +5,7 @@ Open Font License, cut down to the characters of the book; for others a reader's
 What is cut down has a name of its own, as the licence asks for fonts whose name is reserved.
 """
 
+import logging
 import re
 from importlib.metadata import distribution
 from pathlib import Path
@@ -54,6 +55,8 @@ def font_licence(family):
     makers = TTFont(font_file(family, "normal"))["name"].getDebugName(0)
     return re.sub("^Copyright .*", makers, font_licence("Source Sans 3"), count=1)
 
+
+logging.getLogger("fontTools").setLevel(logging.ERROR)  # says each table that it cuts
 
 # Of the name table: family, unique name, full name, name for PostScript, typographic family
 NAMES = (1, 3, 4, 6, 16)
