@@ -10,6 +10,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 import torch
@@ -40,7 +41,8 @@ from d2lmini.fast import fast_attention, use_fast_layers
 from d2lmini.fast_search import fast_greedy_search
 from d2lmini.generation import beam_search, greedy_search
 from d2lmini.ledger import RESULTS
-from d2lmini.training import train_epoch, warmup
+from d2lmini.mixed import MixedPrecisionStep
+from d2lmini.training import train_epoch, train_step, warmup
 from d2lmini.translator import SubwordTranslator
 
 LARGE = 256, 512, 8, 3, 0.1  # width, feed-forward width, heads, layers, dropout
@@ -119,18 +121,22 @@ def make_large(src_size, tgt_size, is_fast=False):
     return net.to(try_gpu())
 
 
-def own_loop(net, bos):
+def own_loop(net, bos, step=train_step):
     """The training loop of chapter 8: a function of a list of batches."""
     loss = functools.partial(seq2seq_loss, bos=bos)
     optimizer = torch.optim.Adam(net.parameters(), lr=LR, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(0))
     net.to(try_gpu()).train()
     tools = optimizer, schedule, try_gpu()
-    return lambda data: train_epoch(net, data, loss, *tools)
+    return lambda data: train_epoch(net, data, loss, *tools, step=step)
 
 
-def plain_loop(net, tgt_vocab):
-    """A loop as a tutorial writes it, Adam as it comes; padding counts for nothing."""
+def plain_loop(net, tgt_vocab, dtype=torch.float32):
+    """A loop as a tutorial writes it, Adam as it comes; padding counts for nothing.
+
+    dtype: of matrix products, by autocast.
+    """
+    is_mixed = dtype != torch.float32
     optimizer = torch.optim.Adam(net.parameters(), lr=LR)
     criterion = nn.CrossEntropyLoss(ignore_index=tgt_vocab.pad)
     net.to(try_gpu()).train()
@@ -139,8 +145,9 @@ def plain_loop(net, tgt_vocab):
         for batch in data:
             src, src_lens, tgt, _ = (array.to(try_gpu()) for array in batch)
             bos = torch.full((len(tgt), 1), tgt_vocab.bos, device=tgt.device)
-            logits = net(src, torch.cat([bos, tgt[:, :-1]], dim=1), src_lens)
-            loss = criterion(logits.flatten(0, 1), tgt.flatten())
+            with torch.autocast(try_gpu().type, dtype, enabled=is_mixed):
+                logits = net(src, torch.cat([bos, tgt[:, :-1]], dim=1), src_lens)
+                loss = criterion(logits.flatten(0, 1), tgt.flatten())
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(net.parameters(), 1.0)
@@ -183,14 +190,19 @@ def small_training():
     )
 
 
-def large_training(num_batches=12):
-    """d = 256 on Multi30k, each loop on batches spread over an epoch of its own kind."""
-    torch.set_num_threads(CORES)
+def spread_batches(num_batches):
+    """Vocabularies of Multi30k, and batches over an epoch: by length, and mixed."""
     vocabs, loaders = vocabs_and_batches(read_splits("multi30k"), LONGEST_CAPTION, 128)
     by_length = [*loaders["train"]]
     mixed = [*batches(loaders["train"].dataset.tensors, 128, cut_padding)]
     step = len(mixed) // num_batches
-    by_length, mixed = by_length[::step][:num_batches], mixed[::step][:num_batches]
+    return vocabs, by_length[::step][:num_batches], mixed[::step][:num_batches]
+
+
+def large_training():
+    """d = 256 on Multi30k, each loop on batches of its own kind."""
+    torch.set_num_threads(CORES)
+    vocabs, by_length, mixed = spread_batches(12)
     sizes = [len(vocab) for vocab in vocabs]
     peer = plain_loop(Peer(*sizes, *LARGE), vocabs[1])
     ours = own_loop(make_large(*sizes, is_fast=True), vocabs[1].bos)
@@ -430,6 +442,47 @@ def added_by(num_steps):
     return float(done.stdout)
 
 
+def gpu_training():
+    """The same in 16 bits on a CUDA device, all rivals on the same batches."""
+    what = "training, d = 256, Multi30k, bf16 on a CUDA device, over nn.Transformer"
+    if try_gpu().type != "cuda":
+        yield what, "≥ 1.3", "not measured: no CUDA device here"
+        return
+    vocabs, _, mixed = spread_batches(40)
+    sizes, bf16 = [len(vocab) for vocab in vocabs], torch.bfloat16
+    ours, rivals = make_large(*sizes, is_fast=True), {}
+    for name in ("with autocast", "compiled too"):
+        peer = Peer(*sizes, *LARGE)
+        if name == "compiled too":
+            peer.compile(dynamic=True)
+        rivals[name] = plain_loop(peer, vocabs[1], bf16)
+    loop = own_loop(ours, vocabs[1].bos, MixedPrecisionStep(try_gpu(), bf16))
+    loops = rivals | {"ours": loop}
+    found = in_turn(
+        5, **{name: functools.partial(loop, mixed) for name, loop in loops.items()}
+    )
+    for name in rivals:
+        yield f"{what} {name}", "≥ 1.3", times(found[name], found["ours"])
+
+
+def same_gradients():
+    """Of a batch that processes share out: how far from those of one process."""
+    with tempfile.TemporaryDirectory() as folder:
+        gradients = {}
+        for size in (1, 2, 4):
+            file = f"{folder}/{size}.pt"
+            command = [sys.executable, "-m", "torch.distributed.run", "--standalone",
+                       f"--nproc-per-node={size}", "-m", "benchmarks.team", file]  # fmt: skip
+            environment = os.environ | {"OMP_NUM_THREADS": "1"}
+            subprocess.run(command, capture_output=True, check=True, env=environment)
+            gradients[size] = torch.load(file)
+    for size in (2, 4):
+        pairs = zip(gradients[size], gradients[1], strict=True)
+        most = max((mine - one).abs().max().item() for mine, one in pairs)
+        what = f"gradients of {size} processes: largest difference from those of one"
+        yield what, "≤ 1e-6", f"{most:.1g}"
+
+
 def processes(rounds=3):
     """One process and two, a thread each, on the same batches."""
     program = ["-m", "benchmarks.team"]
@@ -461,7 +514,9 @@ ROWS = {
     "beam": beam_against_greedy,
     "loading": loading,
     "attention": long_attention,
+    "gradients": same_gradients,
     "processes": processes,
+    "gpu": gpu_training,
 }
 
 

@@ -1,4 +1,7 @@
-"""Tokens per second of the large setting, by one process or by those that torchrun starts."""
+"""Tokens per second of the large setting, by one process or by those that torchrun starts.
+
+python -m benchmarks.team FILE writes the gradients of one batch of the small setting instead.
+"""
 
 import functools
 import sys
@@ -7,6 +10,7 @@ from itertools import islice
 import torch
 
 from benchmarks.captions import NUM_STEPS, read_splits
+from benchmarks.common import BATCH_SIZE, SIZES
 from benchmarks.speed import LARGE
 from d2lmini import (
     EncoderDecoder,
@@ -14,6 +18,7 @@ from d2lmini import (
     TransformerEncoder,
     Vocab,
     encode,
+    load_data_nmt,
     seq2seq_loss,
     train,
     try_gpu,
@@ -41,6 +46,20 @@ def main():
         print(*history.tokens_per_sec[1:])
 
 
+def write_gradients(file):
+    """Of a batch that all processes share out, without dropout; the first writes them."""
+    torch.manual_seed(0)
+    loader, *vocabs = load_data_nmt(BATCH_SIZE, 10)
+    sizes = *SIZES, 2, 0.0  # layers, dropout
+    encoder = TransformerEncoder(len(vocabs[0]), *sizes)
+    net = EncoderDecoder(encoder, TransformerDecoder(len(vocabs[1]), *sizes))
+    loss = functools.partial(seq2seq_loss, bos=vocabs[1].bos)
+    batch = next(iter(loader))
+    train(net, [batch], loss, 5e-4, 1, try_gpu(), unit="tokens")
+    if is_first():
+        torch.save([weight.grad.cpu() for weight in net.parameters()], file)
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    sys.exit(main())
+    sys.exit(write_gradients(*sys.argv[1:]) if sys.argv[1:] else main())
