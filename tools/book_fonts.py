@@ -88,10 +88,10 @@ def keep_low_roots(font):
 
 
 def level_scripts(font):
-    """Indices on one line, and exponents, whether their letter is an x, a y or a d.
+    """Put indices at one height, and exponents, whatever letter they belong to.
 
-    A browser lowers an index by what its letter reaches below the line, and so on; TeX does it for
-    brackets alone, which are taller than these values let pass.
+    A browser puts an index lower if its letter reaches below the line, and an exponent higher if
+    it is tall. With these values, as with TeX, only what is larger than a letter has such effect.
     """
     constants = font["MATH"].table.MathConstants
     constants.SubscriptBaselineDropMin.Value = -40  # y reaches 0.22 em down

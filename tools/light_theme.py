@@ -6,6 +6,7 @@ if a rule draws it. A test holds the looks of the pages to those with all of the
 """
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import tinycss2
@@ -14,14 +15,10 @@ from book_fonts import cut_down
 SHEETS = ("styles/*.css", "mystnb.*.css")
 WORD = re.compile(r"[\w-]+")
 COMPOSED = {"bs-tooltip-auto"}  # which Bootstrap puts together from two words
-ASKED = re.compile(r"[.#]((?:[\w-]|\\.)+)")
-# What a selector asks to be absent, or for one of several, and attributes ask for no class.
-NOT_ASKED = re.compile(r":(?:not|is|where|has)\([^()]*\)|\[[^]]*\]")
 ICON = re.compile(r"[\ue000-\uf8ff]")
 RESERVED = re.compile(r"Font Awesome\\? 6")  # the name of what is not cut down
-IMPORT = re.compile(
-    r'@import "([^"]+)";'
-)  # of another sheet, for which a page would wait again
+# Of another sheet, for which a page would wait again
+IMPORT = re.compile(r'@import "([^"]+)";')
 TRUETYPE = re.compile(r',\s*url\([^)]*\.ttf\) format\("truetype"\)')  # for old browsers
 
 
@@ -33,22 +30,25 @@ def words_of(out):
     return COMPOSED.union(*map(WORD.findall, texts))
 
 
-def is_used(selector, words):
-    """Whether there may be an element for this selector."""
-    while selector != (selector := NOT_ASKED.sub("", selector)):
-        pass  # from the innermost brackets to the outermost
-    return all(name.replace("\\", "") in words for name in ASKED.findall(selector))
-
-
 def selectors(prelude):
-    """The selectors of a rule, which commas part; those in brackets are tokens within a block."""
+    """The selectors of a rule, which commas part, as lists of tokens."""
     found = [[]]
     for token in prelude:
         if token == ",":
             found.append([])
         else:
             found[-1].append(token)
-    return [tinycss2.serialize(tokens).strip() for tokens in found]
+    return found
+
+
+def is_used(selector, words):
+    """Whether there may be an element for a selector.
+
+    What it asks for in brackets, as :not(.open), is within a token, and is not looked at.
+    """
+    ids = {token.value for token in selector if token.type == "hash"}
+    classes = {b.value for a, b in pairwise(selector) if a == "." and b.type == "ident"}
+    return ids | classes <= words
 
 
 def used_rules(rules, words):
@@ -58,7 +58,8 @@ def used_rules(rules, words):
         if rule.type == "qualified-rule":
             used = [one for one in selectors(rule.prelude) if is_used(one, words)]
             if used:
-                kept.append(f"{','.join(used)}{{{tinycss2.serialize(rule.content)}}}")
+                head = ",".join(map(tinycss2.serialize, used))
+                kept.append(f"{head}{{{tinycss2.serialize(rule.content)}}}")
         elif getattr(rule, "at_keyword", None) in ("media", "supports"):
             inner = used_rules(tinycss2.parse_rule_list(rule.content), words)
             if inner:
@@ -67,24 +68,6 @@ def used_rules(rules, words):
         elif rule.type != "comment" or rule.value.startswith("!"):  # a licence
             kept.append(rule.serialize())
     return "".join(kept)
-
-
-def icons_of(css):
-    """The code points of the icons that a style sheet draws."""
-    strings = (
-        token.value
-        for rule in tinycss2.parse_stylesheet(css, True, True)
-        for token in flat(getattr(rule, "content", None) or [])
-        if token.type == "string"
-    )
-    return {ord(letter) for text in strings for letter in ICON.findall(text)}
-
-
-def flat(tokens):
-    """Tokens, and those within blocks of them."""
-    for token in tokens:
-        yield token
-        yield from flat(getattr(token, "content", None) or [])
 
 
 def with_imports(path):
@@ -104,14 +87,12 @@ def make_light(app, exception):
         return
     out = Path(app.outdir)
     static = out / "_static"
-    words = words_of(out)
+    words, icons = words_of(out), set()
     for path in (path for pattern in SHEETS for path in static.glob(pattern)):
         rules = tinycss2.parse_stylesheet(with_imports(path))
         css = TRUETYPE.sub("", used_rules(rules, words))
         path.write_text(RESERVED.sub("Book Icons", css), encoding="utf-8")
-    icons = set()
-    for path in static.rglob("*.css"):
-        icons |= icons_of(path.read_text(encoding="utf-8"))
+        icons.update(map(ord, ICON.findall(css)))
     for path in static.glob("vendor/fontawesome/webfonts/*.woff2"):
         cut_down(path, "Book Icons", icons, path)
     for path in static.glob("vendor/fontawesome/webfonts/*.ttf"):

@@ -107,3 +107,11 @@ def test_most_of_the_styles_is_left_out(built):
     sheets = [p for pattern in SHEETS for p in (built / "_static").glob(pattern)]
     assert len(sheets) >= 3
     assert sum(path.stat().st_size for path in sheets) < 150_000
+
+
+def test_fonts_that_are_cut_have_names_of_their_own(built):
+    fonts = [*(built / "_static").rglob("*.woff2")]
+    assert len(fonts) == 7
+    for path in fonts:
+        names = TTFont(path)["name"]
+        assert {names.getDebugName(n)[:4] for n in (1, 3, 4, 6)} == {"Book"}, path.name
