@@ -112,6 +112,13 @@ def test_a_picture_of_the_page(visit, width, page_name, pytestconfig):
         pytest.skip("asked for with --screenshots FOLDER")
     folder.mkdir(parents=True, exist_ok=True)
     page = visit("file", page_name, width).page
+    # Pictures below the screen wait until somebody comes near.
+    page.evaluate(
+        """() => Promise.all([...document.images].map((image) => {
+            image.loading = "eager";
+            return image.decode();
+        }))"""
+    )
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
         name = (
