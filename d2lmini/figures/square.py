@@ -50,7 +50,7 @@ def draw_square(axis, past, futures):
     check_shape("past", past, ("steps", 2))
     axis.add_patch(Circle((0, 0), FOUNTAIN, color="#999999", alpha=0.35))
     axis.plot(*KIOSK, "s", color="#999999", ms=4)
-    axis.plot(*past.cpu().T, color="black", lw=2)
+    axis.plot(*past.cpu().T, color="black", lw=2, label="observed")
     styles = zip(("-", "--", ":"), CYCLE, strict=False)
     for (dashes, colour), (label, future) in zip(styles, futures.items(), strict=False):
         path = torch.cat([past[-1:], future]).cpu().T
