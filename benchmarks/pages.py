@@ -1,4 +1,4 @@
-"""Print how fast and how heavy the built pages are: python benchmarks/pages.py _build/html
+"""Print how fast and how heavy the built pages are: python -m benchmarks.pages _build/html
 
 Needs a Chromium and the built book, which is served from this machine.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from benchmarks.table import head, row
 from d2lmini.chapters import CHAPTERS
 
 # When the first control of the first figure is there, in ms since the page was asked for.
@@ -80,11 +81,6 @@ def weight(path):
     return path.stat().st_size + sum((folder / p).stat().st_size for p in set(pictures))
 
 
-def row(what, reach, measured):
-    """One line of the table."""
-    print(f"| {what} | {reach} | {measured} |")
-
-
 def main(root):
     """Measure and print, row by row."""
     handler = functools.partial(Quiet, directory=root)
@@ -107,9 +103,7 @@ def main(root):
                 page = browser.new_context().new_page()
                 page.add_init_script(WATCH)
                 page.goto(f"http://127.0.0.1:{server.server_port}/book/{path.name}")
-                page.wait_for_function(
-                    "window.firstControl && !document.querySelector('.d2lmini-still')"
-                )
+                page.wait_for_function(READY)
                 ready.append(page.evaluate("window.firstControl"))
                 if visit < 4:
                     page.context.close()
@@ -135,22 +129,21 @@ def main(root):
     weights = sum(p.stat().st_size for p in files if p.parent.name == "weights")
     shared = sum(p.stat().st_size for p in files) - weights
     median = statistics.median
-    row("what", "to reach", "measured here")
-    row("---", "---", "---")
+    head("what", "to reach", "measured here")
     found = (
         f"median {median(ready):.0f} ms, slowest {max(ready):.0f} ms of {len(ready)}"
     )
-    row("first control of a page, http, cold", "<= 500 ms", found)
+    row("first control of a page, http, cold", "≤ 500 ms", found)
     found = f"median {median(strokes[slowest]):.1f} ms"
-    row(f"one keystroke, slowest page ({slowest})", "<= 8 ms", found)
-    row("one translation, all maps", "<= 8 ms", f"median {median(translations):.1f} ms")
+    row(f"one keystroke, slowest page ({slowest})", "≤ 8 ms", found)
+    row("one translation, all maps", "≤ 8 ms", f"median {median(translations):.1f} ms")
     found = f"median {median(large):.0f} ms; longest task {longest:.0f} ms"
-    row("the large network, ten words, all maps", "<= 100 ms", found)
+    row("the large network, ten words, all maps", "≤ 100 ms", found)
     found = f"{sizes[largest] / 1000:.0f} KB"
-    row(f"largest page ({largest}) with its pictures", "<= 500 KB", found)
+    row(f"largest page ({largest}) with its pictures", "≤ 500 KB", found)
     front = sizes["index.html"] + weights
-    row("the front page with its network", "<= 3 MB", f"{front / 1e6:.1f} MB")
-    row("what all pages share", "<= 6 MB", f"{shared / 1e6:.1f} MB")
+    row("the front page with its network", "≤ 3 MB", f"{front / 1e6:.1f} MB")
+    row("what all pages share", "≤ 6 MB", f"{shared / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

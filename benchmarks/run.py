@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from benchmarks.common import SEEDS, mean_sd, run
+from benchmarks.table import head, row
 from d2lmini import normalise, read_pairs
 from d2lmini.data.pairs import within_one_word
 from d2lmini.data.registry import REGISTRY, data_folder
@@ -37,38 +38,32 @@ def book_seconds():
         yield time.perf_counter() - start
 
 
-def row(what, reach, measured):
-    """One line of the table, as soon as it is known."""
-    print(f"| {what} | {reach} | {measured} |", flush=True)
-
-
 def main():
     """Measure and print, row by row."""
-    row("what", "to reach", "measured here")
-    row("---", "---", "---")
-    row("import d2lmini, beyond torch", "<= 0.02 s", f"{import_seconds():.3f} s")
+    head("what", "to reach", "measured here")
+    row("import d2lmini, beyond torch", "≤ 0.02 s", f"{import_seconds():.3f} s")
     path = data_folder() / REGISTRY["fra-eng"].splits["train"][0].path
     if path.exists():
         runs = [run(seed, 200, "fra-eng", 600) for seed in SEEDS]
         loss, bleu = ([r[key] for r in runs] for key in ("loss", "s1_bleu"))
-        row("fra-eng, 600 pairs, 200 epochs: nats per token", "<= 0.30", mean_sd(loss))
-        row("the same, four sentences: BLEU, k = 2", ">= 0.95", mean_sd(bleu))
+        row("fra-eng, 600 pairs, 200 epochs: nats per token", "≤ 0.30", mean_sd(loss))
+        row("the same, four sentences: BLEU, k = 2", "≥ 0.95", mean_sd(bleu))
         seconds = mean_sd([r["seconds"] for r in runs])
-        row("the same, training: seconds a run", "-", seconds)
+        row("the same, training: seconds a run", "–", seconds)
     else:
-        row("fra-eng", "-", f"not measured: {path} does not exist")
+        row("fra-eng", "–", f"not measured: {path} does not exist")
     runs = [run(seed, 60) for seed in SEEDS]
     scores = mean_sd([r["bleu"] for r in runs])
-    row(f"eng-fra-mini, held out: {runs[0]['signature']}", ">= 70", scores)
+    row(f"eng-fra-mini, held out: {runs[0]['signature']}", "≥ 70", scores)
     seen, test = (
         [normalise(english) for english, _ in read_pairs(split=split)]
         for split in ("train", "test")
     )
     near = f"{within_one_word(test, seen)} of {len(test)}"
-    row("of these sentences, one word away from a training sentence", "-", near)
+    row("of these sentences, one word away from a training sentence", "–", near)
     cold, warm = book_seconds()
-    row("make book, requirements installed, cold", "<= 360 s", f"{cold:.0f} s")
-    row("make book, nothing changed", "<= 6 s", f"{warm:.1f} s")
+    row("make book, requirements installed, cold", "≤ 360 s", f"{cold:.0f} s")
+    row("make book, nothing changed", "≤ 6 s", f"{warm:.1f} s")
 
 
 if __name__ == "__main__":

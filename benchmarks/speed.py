@@ -20,6 +20,7 @@ from torch.nn import functional as F
 from benchmarks.captions import NUM_STEPS as LONGEST_CAPTION
 from benchmarks.captions import read_splits, vocabs_and_batches
 from benchmarks.common import BATCH_SIZE, LR, NUM_STEPS, make_net
+from benchmarks.table import head, row
 from d2lmini import (
     EncoderDecoder,
     TokenEmbedding,
@@ -519,14 +520,12 @@ ROWS = {
 
 def main(names):
     """Measure the rows of these names, or all of them."""
-    print(
-        f"| on {CORES} cores, {try_gpu()} | to reach | measured here |\n| --- | --- | --- |"
-    )
+    head(f"on {CORES} cores, {try_gpu()}", "to reach", "measured here")
     for name in names or ROWS:
         torch.manual_seed(0)
         torch.set_num_threads(1)
         for what, reach, measured in ROWS[name]():
-            print(f"| {what} | {reach} | {measured} |", flush=True)
+            row(what, reach, measured)
     print()
 
 

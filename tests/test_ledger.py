@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks import common, readme
 from benchmarks.common import record, summary
+from benchmarks.table import missed
 from d2lmini import ledger
 from d2lmini.ledger import recorded_runs
 
@@ -77,6 +78,22 @@ def test_a_new_setting_costs_its_own_runs_only(tmp_path, monkeypatch):
 def test_the_time_on_two_cores_was_taken_with_two_threads():
     text = (common.RESULTS / "fra-eng-two-cores.json").read_text(encoding="utf-8")
     assert json.loads(text)["threads"] == 2
+
+
+@pytest.mark.parametrize(
+    ("reach", "measured", "expected"),
+    [
+        ("≤ 3 ms", "1.33 ms (1.27 to 4)", False),
+        ("≤ 3 ms", "median 3.1 ms", True),
+        ("≥ 1,000", "999", True),
+        ("≤ 1e-6", "4e-08", False),
+        ("≤ 1e-8", "4e-08", True),
+        ("–", "2.93 s", False),
+        ("≥ 1.3", "not measured", False),
+    ],
+)
+def test_a_bound_that_is_missed_is_marked(reach, measured, expected):
+    assert missed(reach, measured) == expected
 
 
 def test_the_readme_shows_what_the_benchmarks_printed():

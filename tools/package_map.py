@@ -54,7 +54,9 @@ def page():
     for chapter in EXERCISE_PAGES.values():
         text = code(chapter)
         shown = re.findall(r"^# d2lmini/(\S+\.py)$", text, re.MULTILINE)
-        drawn = [figure(name) for name in re.findall(r"widgets\.(explore_\w+)", text)]
+        drawn = [
+            figure(name) for name in re.findall(r"widgets\.(explore_\w+|Live)", text)
+        ]
         exercises = f"exercises/{chapter.slug}.py"
         row = (
             f"{chapter.number} {chapter.title}",
