@@ -1,5 +1,7 @@
 """The book on paper: what tools/paper.py and make_epub.py make of a page."""
 
+import re
+
 import pytest
 from bs4 import BeautifulSoup
 
@@ -82,23 +84,74 @@ def test_a_fold_stands_open_under_its_title():
 
 
 @pytest.mark.parametrize(
-    ("address", "caption"),
+    ("address", "place"),
     [
-        (None, "Live in page 02-masks.html"),
-        ("https://site.test", "Live: site.test/book/02-masks.html#figure-m"),
+        (None, "page 02-masks.html"),
+        ("https://site.test", "site.test/book/02-masks.html#figure-m"),
     ],
 )
-def test_a_still_picture_says_where_the_live_figure_is(address, caption):
+def test_a_still_picture_says_where_the_live_figure_is(address, place):
     cell = body(
         '<div><div class="output"><div class="d2lmini-still" id="figure-m">'
         '<img alt="m" src="data:,"></div></div></div>'
     )
-    paper.show_stills(cell, "book/02-masks.html", address)
+    titles = {"02-masks.html#figure-m": "Masks"}
+    paper.show_stills(cell, "book/02-masks.html", address, titles)
     assert cell.figure["id"] == "figure-m"
-    assert cell.figcaption.get_text() == caption
+    assert cell.figcaption.get_text() == (
+        f"Masks, before anybody touches it. It works in {place}"
+    )
 
 
-def test_a_line_can_end_before_an_equals_sign():
-    math = paper.new(formulas.mathml("a = b = c", block=True))
-    pieces = [piece.get_text() for piece in make_epub.in_pieces(math) if piece != " "]
-    assert pieces == ["a", "=b", "=c"]
+def test_a_line_can_end_between_two_formulas_or_before_an_equals_sign():
+    math = paper.new(formulas.mathml(r"= a = b = c, \qquad d = e", block=True))
+    groups = [group for group in make_epub.in_groups(math) if group != " "]
+    assert [
+        [piece.get_text() for piece in group.select("math")] for group in groups
+    ] == [
+        ["=a", "=b", "=c,"],
+        ["d", "=e"],
+    ]
+
+
+def test_a_title_that_says_nothing_new_is_left_out():
+    titles = ("Code", "What comes out", "What comes out", "The claim")
+    fold = (
+        '<details class="hide"><summary><p class="collapsed">{}</p></summary></details>'
+    )
+    page = body(
+        "<div>"
+        + "".join(f'<div class="cell">{fold.format(title)}</div>' for title in titles)
+        + "</div>"
+    )
+    paper.open_folds(page)
+    shown = page.select(".fold-title:not([hidden])")
+    assert [title.get_text() for title in shown] == ["What comes out", "The claim"]
+
+
+def test_a_long_line_goes_on_to_the_right_of_where_it_began():
+    short, long = "x = 1", f"    y = <b>{'z' * 60}</b> &lt; 1"
+    text = body(f"<pre>{short}\n{long}\n</pre>")
+    before = text.get_text()
+    paper.hang_lines(text)
+    assert text.get_text() == before
+    (line,) = text.select(".line")
+    assert line["style"] == "--hang: 8ch" and str(line.b) in long
+
+
+def test_a_file_beside_the_pages_is_no_link_on_paper():
+    page = body('<section id="a"><h1>A</h1><a href="../figures.zip">all</a></section>')
+    paper.lead_to_ids([paper.Chapter("a", "", page)])
+    assert "all" in page.get_text() and not page.select("a")
+
+
+def test_a_wide_table_has_type_in_which_its_cells_fit():
+    def size(cell, columns):
+        row = f"<tr>{f'<td>{cell}</td>' * columns}</tr>"
+        page = body(f'<section><table class="dataframe">{row}</table></section>')
+        make_epub.fit_tables([paper.Chapter("a", "", page)])
+        return float(re.search(r"([\d.]+)vw", page.table["style"])[1])
+
+    for cell, columns in (("0.123", 3), ("0.123", 12), ("two words", 6)):
+        width = columns * (len(cell) * make_epub.LETTER + make_epub.GAP)
+        assert size(cell, columns) * width == pytest.approx(88, rel=0.02)

@@ -10,6 +10,7 @@ import uuid
 import zipfile
 from datetime import UTC, datetime
 from html import escape
+from itertools import zip_longest
 from pathlib import Path
 
 from paper import CSS, NOTE, chromium, code_colours, cover, new, read_book
@@ -19,6 +20,9 @@ EMPTY_PATH = re.compile(
     rb"<path (?![^>]*\bd=)[^>]*/>"
 )  # a line of a plot without points
 COVER = {"width": 1200, "height": 1600}
+WIDE = ("1em", "2em")  # spaces between two formulas
+PAGE_WIDTH = 88  # of the e-reader's 100 vw, what the margins leave
+LETTER, GAP = 0.54, 0.6  # widths of a letter and of what is between two columns, em
 
 PAGE = """<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE html>
@@ -72,17 +76,58 @@ def put_formulas(chapters):
     for math in [math for chapter in chapters for math in chapter.body.select("math")]:
         math["xmlns"] = MATHML
         if math.parent.name == "div":
-            math.replace_with(*in_pieces(math))
+            math.replace_with(*in_groups(math))
 
 
-def in_pieces(math):
-    """A formula as several, so that a line can end before an equals sign or a wide space."""
-    pieces, row = [math], math.mrow.extract()
-    for child in row.find_all(recursive=False):
-        if child.get_text(strip=True) == "=" or child.get("width") == "2em":
-            pieces += [" ", new(f'<math xmlns="{MATHML}" display="block"></math>')]
-        pieces[-1].append(child)
-    return pieces
+def in_groups(math):
+    """A formula as several: a line can end between two, or else before an equals sign.
+
+    Two formulas of a line have a wide space between them, a quad or two. Each becomes a span that
+    epub.css keeps in one line where the page is wide enough.
+    """
+    groups = [[math]]
+    for child in math.mrow.extract().find_all(recursive=False):
+        if child.get_text(strip=True) == "=" and groups[-1][-1].contents:
+            groups[-1] += [" ", piece()]
+        groups[-1][-1].append(child)
+        if child.get("width") in WIDE:
+            groups.append([piece()])
+    spans = []
+    for group in groups:
+        spans += [" ", new('<span class="formula"></span>')]
+        spans[-1].extend(group)
+    return spans
+
+
+def piece():
+    """An empty formula."""
+    return new(f'<math xmlns="{MATHML}" display="block"></math>')
+
+
+def fit_tables(chapters):
+    """Tables in type so small that nothing in a cell need be parted, where the page is narrow.
+
+    Words may go to the next line; numbers, and what else a program has printed, may not.
+    """
+    for table in [
+        table for chapter in chapters for table in chapter.body.select("table")
+    ]:
+        whole = "dataframe" in table.get("class", [])
+        rows = [
+            [
+                max(map(len, [text] if whole else text.split()), default=0)
+                for text in texts
+            ]
+            for texts in (
+                [cell.get_text(" ", strip=True) for cell in row.select("th, td")]
+                for row in table.select("tr")
+                if not row.select("[colspan]")
+            )
+        ]
+        letters = sum(map(max, zip_longest(*rows, fillvalue=0)))
+        columns = max(map(len, rows))
+        share = PAGE_WIDTH / (letters * LETTER + columns * GAP)
+        table["style"] = f"font-size: min(0.88em, {share:.1f}vw)"
 
 
 def move_pictures(book):
@@ -183,9 +228,11 @@ def files_of(book, page):
     """Name -> bytes of all that the ePub holds, in the order of reading."""
     draw = draw_cover(book, page)
     put_formulas(book.chapters)
+    fit_tables(book.chapters)
     pictures = move_pictures(book)
     link_files(book.chapters)
-    style = code_colours(book.built) + CSS.read_text("utf-8")
+    styles = [path.read_text("utf-8") for path in (CSS, CSS.with_name("epub.css"))]
+    style = "\n".join([code_colours(book.built), *styles])
     first = f'<p class="cover"><img src="cover.png" alt="{escape(book.title)}"/></p>'
     files = {
         "cover.xhtml": xhtml(book, book.title, first),

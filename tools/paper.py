@@ -38,6 +38,8 @@ NOTE = (
     "the place of the live one beneath."
 )
 SHORT = 16  # lines of code that are not parted by the end of a page
+SURE_TO_FIT = 40  # characters, on a small e-reader too
+HANG = 4  # characters by which a line that goes on is moved to the right
 
 
 @dataclass
@@ -89,7 +91,8 @@ def read_book(built):
     files = [("", contents["root"])]
     for part in contents["parts"]:
         files += [(part["caption"], entry["file"]) for entry in part["chapters"]]
-    chapters = [read_page(built, part, file, address) for part, file in files]
+    titles = figure_titles(built)
+    chapters = [read_page(built, part, file, address, titles) for part, file in files]
     lead_to_ids(chapters)
     last_part = [chapter.part for chapter in chapters].index(files[-1][0])
     chapters.insert(last_part, gather_answers(chapters, files[-1][0]))
@@ -103,7 +106,15 @@ def read_book(built):
     )
 
 
-def read_page(built, part, file, address):
+def figure_titles(built):
+    """Of each live figure its address, "02-masks.html#figure-masks", and its title, "Masks"."""
+    page = BeautifulSoup(
+        (built / "book/figures.html").read_text("utf-8"), "html.parser"
+    )
+    return {link["href"]: link.get_text() for link in page.select("a.to-figure")}
+
+
+def read_page(built, part, file, address, titles):
     """A page, as paper has it."""
     page = (built / f"{file}.html").read_text("utf-8")
     body = BeautifulSoup(page, "html.parser").select_one("article section")
@@ -112,10 +123,11 @@ def read_page(built, part, file, address):
     for element in body.select(".exercise > section, .solution > section"):
         element.unwrap()  # which all have the same id
     open_folds(body)
-    show_stills(body, f"{file}.html", address)
+    show_stills(body, f"{file}.html", address, titles)
     for text in body.find_all("pre"):
         if text.get_text().count("\n") <= SHORT:
             text["class"] = [*text.get("class", []), "short"]
+        hang_lines(text)
     for image in body.find_all("img"):
         image["src"] = image["src"].removeprefix("../")
         del image["loading"]
@@ -133,19 +145,44 @@ def open_folds(body):
         fold.summary.replace_with(new(f'<p class="fold-title">{title}</p>'))
         fold.name = "div"
         fold["class"] = ["fold"]
+    for title in body.select(".fold-title"):
+        cell = title.find_parent(class_="cell")
+        before = cell.find_previous_sibling() if cell else None
+        again = before and before.select_one(".fold-title")
+        if title.string == "Code" or (again and again.string == title.string):
+            title["hidden"] = ""  # says nothing that one does not see
     for box in body.select(".dropdown"):
         box["class"].remove("dropdown")
 
 
-def show_stills(body, page, address):
+def hang_lines(text):
+    """A long line that goes on in the next one does so to the right of where it began.
+
+    The spans of Pygments end with their line, so that a line is a piece of HTML.
+    """
+    lines = text.decode_contents().split("\n")
+    for number, line in enumerate(lines):
+        shown = new(f"<span>{line}</span>").get_text()
+        if len(shown) > SURE_TO_FIT:
+            indent = len(shown) - len(shown.lstrip()) + HANG
+            lines[number] = (
+                f'<span class="line" style="--hang: {indent}ch">{line}</span>'
+            )
+    text.clear()
+    text.extend(new("<pre>" + "\n".join(lines) + "</pre>").contents[:])
+
+
+def show_stills(body, page, address, titles):
     """Figures with a caption that leads to the live one."""
     for still in body.select(".d2lmini-still"):
         name = still["id"]
         where = page.removeprefix("book/")
-        caption = f"Live in page {where}"
+        place = f"page {where}"
         if address:
             live = f"{address}/{page}#{name}"
-            caption = f'Live: <a href="{live}">{live.partition("://")[2]}</a>'
+            place = f'<a href="{live}">{live.partition("://")[2]}</a>'
+        title = titles[f"{where}#{name}"]
+        caption = f"<em>{title}</em>, before anybody touches it. It works in {place}"
         figure = new(f'<figure class="still" id="{name}"></figure>')
         figure.append(still.img)
         figure.append(new(f"<figcaption>{caption}</figcaption>"))
@@ -164,8 +201,10 @@ def lead_to_ids(chapters):
         chapter.body["id"] = top
     for chapter in chapters:
         for link in chapter.body.select("a[href]"):
-            if "://" not in link["href"]:
-                page, name = urldefrag(link["href"])
+            page, name = urldefrag(link["href"])
+            if page.startswith("../"):
+                link.unwrap()  # a file beside the pages, such as the slides
+            elif "://" not in page:
                 link["href"] = "#" + found[Path(page).stem or chapter.name, name]
 
 

@@ -25,7 +25,7 @@ STYLE = {
     "axes.prop_cycle": plt.cycler(color=CYCLE),
     "image.cmap": SEQUENTIAL.name,
     "image.interpolation": "none",  # one dot a number; a browser makes squares of them
-    "hatch.linewidth": 0.5,
+    "hatch.linewidth": 0.8,
     "path.simplify_threshold": 0.3,  # of a point: a long line is as light as a short one
 }
 COLOURS = {"plain": "#FFFFFF", "attention": "#F9D5A7", "network": "#BFDCEB", "norm": "#E4E4C9",
@@ -118,7 +118,7 @@ def write_numbers(axis, matrix, digits, dark_above):
     for (query, key), number in np.ndenumerate(matrix):
         if not np.isnan(number):
             colour = "white" if number > dark_above else "black"
-            text = f"{number:.{digits}f}"
+            text = f"{round(number, digits) + 0.0:.{digits}f}"  # no -0.000
             axis.text(key, query, text, ha="center", va="center", color=colour, size=8)
 
 

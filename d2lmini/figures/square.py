@@ -29,9 +29,8 @@ def show_square(panels, background=None):
         )  # fmt: skip
         for axis in axes.flat[len(panels) :]:
             axis.axis("off")
-        for axis, (title, (past, futures)) in zip(
-            axes.flat, panels.items(), strict=False
-        ):
+        for number, (title, (past, futures)) in enumerate(panels.items()):
+            axis = axes.flat[number]
             if (
                 background is not None
             ):  # one line with gaps, which matplotlib makes light
@@ -41,6 +40,9 @@ def show_square(panels, background=None):
             draw_square(axis, past, futures)
             axis.set_title(title)
             axis.label_outer()
+            if number + columns >= len(panels):  # nothing below it
+                axis.tick_params(labelbottom=True)
+                axis.set_xlabel("x, m")
         axes[0, 0].legend(frameon=False, fontsize=7, loc="upper left")
         plt.show()
 
