@@ -51,14 +51,18 @@ TEXT = re.compile(r"(^|/)[^/]*(LICEN[CS]E|OFL)[^/]*$", re.I)
 
 
 def texts(name):
-    """The licences that a package brings, each once, in the order of their files."""
+    """The licences that a package brings, each once: text -> whose it is."""
     if name == "ziamath":  # whose own code the book does not have
-        return [font_licence("STIX Two Math").strip()]
+        return {font_licence("STIX Two Math").strip(): "Its licence"}
     said = {}
     for file in sorted(distribution(TEXT_FROM.get(name, name)).files or [], key=str):
         if TEXT.search(str(file)) and not str(file).endswith((".py", ".pyc")):
-            said.setdefault(file.locate().read_text("utf-8").strip())
-    return list(said)
+            whose = "Its licence"
+            if ".dist-info" not in str(file):  # of what the package brings of others
+                part = re.match(r"(.*?)[._]?LICEN[CS]E", file.name)[1]
+                whose = f"The licence of {part or file.parent.name}"
+            said.setdefault(file.locate().read_text("utf-8").strip(), whose)
+    return said
 
 
 def listed_licences():
@@ -67,9 +71,9 @@ def listed_licences():
     for name, (what, licence) in BUNDLED.items():
         version_of = distribution(name).version
         entries.append(f"**{name}** {version_of} · {licence}\n: {what}\n")
-        for text in texts(name):
+        for text, whose in texts(name).items():
             entries.append(
-                "  ~~~~~{admonition} Its licence\n  :class: dropdown\n\n  ```text\n"
+                f"  ~~~~~{{admonition}} {whose}\n  :class: dropdown\n\n  ```text\n"
                 + "".join(f"  {line}".rstrip() + "\n" for line in text.splitlines())
                 + "  ```\n  ~~~~~\n"
             )

@@ -222,8 +222,8 @@ def gather_answers(chapters, part):
                 answer = start_answer(element["id"], title_of(element))
                 section.append(answer)
             elif "solution" in element["class"]:
+                element.select_one(".admonition-title")["class"] = ["answer-title"]
                 answer.extend(element.extract().contents[:])
-                answer.select_one(".admonition-title").decompose()
             else:
                 answer.append(hints_of(element))
                 output = element.find_parent(class_="cell_output")
@@ -267,7 +267,7 @@ def hints_of(verdict):
         for fold in verdict.find_all("details")
     ]
     entries = "".join(f"<li>{hint}</li>" for hint in hints)
-    return new(f'<div class="hints"><p>Hints</p><ol>{entries}</ol></div>')
+    return new(f'<div class="hints"><p class="answer-title">Hints</p><ol>{entries}</ol></div>')
 
 
 def code_colours(built):
