@@ -13,7 +13,7 @@ CODE := requirements.txt tools/portable.py $(shell find d2lmini -name '*.py' -o 
 
 .DELETE_ON_ERROR:
 
-.PHONY: book serve slides figures pdf epub lab test lint unit notebooks pages links bench mutants lock clean
+.PHONY: book serve slides figures pdf epub site lab test lint unit notebooks pages links bench mutants lock clean
 
 book: $(VENV)/installed _build/code-unchanged _build/tools-unchanged
 	@$(BIN)/python tools/run_notebooks.py
@@ -48,6 +48,10 @@ serve: book
 # Chrome; for the Chinese terms of the glossary also a font that has them, such as fonts-noto-cjk.
 pdf epub: book
 	$(BIN)/python tools/make_$@.py _build/html
+
+# What is put on a web server: the pages, with both of these beside them.
+site: pdf epub
+	cp _build/*.pdf _build/*.epub _build/html
 
 # Your own copy of the notebooks, in my-book/: an update of the book leaves your answers alone.
 lab: $(VENV)/installed

@@ -210,6 +210,19 @@ def test_other_versions_are_named_where_they_are(monkeypatch):
     assert [said.count(place) for place in places] == [1, 1, 1]
 
 
+def test_the_book_as_one_file_is_on_the_site_or_can_be_made(monkeypatch):
+    monkeypatch.setenv("SITE_ADDRESS", "")
+    assert "`make pdf`" in back_matter.files() and "href" not in back_matter.files()
+    monkeypatch.setenv("SITE_ADDRESS", SITE)
+    name = "the-transformer-by-running-it"
+    assert re.findall('href="([^"]*)"', back_matter.files()) == [
+        f"../{name}.pdf",
+        f"../{name}.epub",
+    ]
+    site = (ROOT / ".github/workflows/pages.yml").read_text(encoding="utf-8")
+    assert "make site" in site
+
+
 def test_each_package_in_the_pages_brings_its_licence():
     for name in back_matter.BUNDLED:
         assert back_matter.texts(name), name

@@ -5,6 +5,7 @@ report an error on each page. Both it and the site are settings of _config.yml.
 """
 
 import os
+import re
 import tomllib
 from pathlib import Path
 from urllib.parse import urlencode
@@ -33,6 +34,11 @@ def settings():
 def site_address(configured):
     """Of the site: what is configured, unless SITE_ADDRESS in the environment says another."""
     return (os.environ.get("SITE_ADDRESS") or configured or "").rstrip("/")
+
+
+def file_name():
+    """The book's title as a name of files, without an ending: the-transformer-by-running-it."""
+    return re.sub(r"\W+", "-", settings()["title"].lower()).strip("-")
 
 
 def addresses():

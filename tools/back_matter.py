@@ -4,6 +4,7 @@
                    from the packages that are installed
 <!-- citation -->  how to cite the book, from CITATION.cff
 <!-- versions -->  which version of the package this is, and where the others are
+<!-- files -->     where the PDF and the ePub are, or how to make them
 """
 
 import os
@@ -11,7 +12,7 @@ import re
 from importlib.metadata import distribution
 
 import yaml
-from addresses import ROOT, addresses, version
+from addresses import ROOT, addresses, file_name, version
 from book_fonts import font_licence
 
 # Package -> (what of it lies in the pages, its licence). A test compares the list with the pages.
@@ -116,12 +117,27 @@ def versions():
     return said
 
 
+def files():
+    """Where the book is as one file: `make site` puts two beside the pages of a site."""
+    if not addresses()[1]:
+        return (
+            "In the project's folder, `make pdf` makes a PDF of the whole book, for paper, and "
+            "`make epub` an ePub, for e-readers."
+        )
+    name = file_name()
+    return (
+        f'The whole book is also one file: <a href="../{name}.pdf">a PDF</a>, for paper, and '
+        f'<a href="../{name}.epub">an ePub</a>, for e-readers.'
+    )
+
+
 def fill(app, docname, content):
     """Put what is asked for where a page asks for it."""
     said = {
         "<!-- licences -->": listed_licences,
         "<!-- citation -->": lambda: citation(app.config.copyright),
         "<!-- versions -->": versions,
+        "<!-- files -->": files,
     }
     for mark, say in said.items():
         if mark in content[0]:

@@ -13,6 +13,7 @@ from html import escape
 from itertools import zip_longest
 from pathlib import Path
 
+from addresses import file_name
 from paper import CSS, NOTE, chromium, code_colours, cover, new, read_book
 
 MATHML = "http://www.w3.org/1998/Math/MathML"
@@ -76,7 +77,8 @@ def put_formulas(chapters):
     for math in [math for chapter in chapters for math in chapter.body.select("math")]:
         math["xmlns"] = MATHML
         if math.parent.name == "div":
-            math.replace_with(*in_groups(math))
+            place = math.parent  # holds nothing else
+            place.extend(in_groups(math.extract()))
 
 
 def in_groups(math):
@@ -256,7 +258,7 @@ def write(path, book, files):
 def main(built):
     """Make the ePub beside the folder of the built pages."""
     book = read_book(Path(built).resolve())
-    path = book.built.parent / f"{book.file_name}.epub"
+    path = book.built.parent / f"{file_name()}.epub"
     with chromium() as browser:
         page = browser.new_page()
         page.goto((book.built / "search.html").as_uri())

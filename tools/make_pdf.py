@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pikepdf
+from addresses import file_name
 from paper import CSS, NOTE, chromium, code_colours, cover, read_book
 
 # The browser rounds to its pixels: bars of fractions and roots, hairlines. With pixels of a quarter
@@ -149,7 +150,7 @@ def print_book(book, path):
 def main(built):
     """Make the PDF beside the folder of the built pages."""
     book = read_book(Path(built).resolve())
-    pdf = book.built.parent / f"{book.file_name}.pdf"
+    pdf = book.built.parent / f"{file_name()}.pdf"
     print_book(book, pdf)
     print(pdf)
 

@@ -12,7 +12,6 @@ Every id gets the name of its page before it (page-02-masks-masks-1), and links 
 """
 
 import copy
-import re
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,11 +70,6 @@ class Book:
     address: str | None  # of the site
     built: Path
     chapters: list[Chapter]
-
-    @property
-    def file_name(self):
-        """The title as a name of files: the-transformer-by-running-it."""
-        return re.sub(r"\W+", "-", self.title.lower()).strip("-")
 
 
 def new(markup):
@@ -267,7 +261,9 @@ def hints_of(verdict):
         for fold in verdict.find_all("details")
     ]
     entries = "".join(f"<li>{hint}</li>" for hint in hints)
-    return new(f'<div class="hints"><p class="answer-title">Hints</p><ol>{entries}</ol></div>')
+    return new(
+        f'<div class="hints"><p class="answer-title">Hints</p><ol>{entries}</ol></div>'
+    )
 
 
 def code_colours(built):
