@@ -99,7 +99,7 @@ def test_a_still_picture_says_where_the_live_figure_is(address, place):
     paper.show_stills(cell, "book/02-masks.html", address, titles)
     assert cell.figure["id"] == "figure-m"
     assert cell.figcaption.get_text() == (
-        f"Masks, before anybody touches it. It works in {place}"
+        f"Masks, as the page first shows it. Live in {place}"
     )
 
 
@@ -130,7 +130,7 @@ def test_a_title_that_says_nothing_new_is_left_out():
 
 
 def test_a_long_line_goes_on_to_the_right_of_where_it_began():
-    short, long = "x = 1", f"    y = <b>{'z' * 60}</b> &lt; 1"
+    short, long = "x = 1", f"    <b>{'z' * 60}</b> &lt; 1"
     text = body(f"<pre>{short}\n{long}\n</pre>")
     before = text.get_text()
     paper.hang_lines(text)

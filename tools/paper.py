@@ -156,7 +156,7 @@ def hang_lines(text):
     """
     lines = text.decode_contents().split("\n")
     for number, line in enumerate(lines):
-        shown = new(f"<span>{line}</span>").get_text()
+        shown = new(f"<pre>{line}</pre>").get_text()
         if len(shown) > SURE_TO_FIT:
             indent = len(shown) - len(shown.lstrip()) + HANG
             lines[number] = (
@@ -176,7 +176,7 @@ def show_stills(body, page, address, titles):
             live = f"{address}/{page}#{name}"
             place = f'<a href="{live}">{live.partition("://")[2]}</a>'
         title = titles[f"{where}#{name}"]
-        caption = f"<em>{title}</em>, before anybody touches it. It works in {place}"
+        caption = f"<em>{title}</em>, as the page first shows it. Live in {place}"
         figure = new(f'<figure class="still" id="{name}"></figure>')
         figure.append(still.img)
         figure.append(new(f"<figcaption>{caption}</figcaption>"))
