@@ -15,7 +15,7 @@ import install_cell
 import pytest
 import set_up
 import yaml
-from package_file import build_wheel
+from package_file import build_wheel, name_wheel
 
 import d2lmini
 
@@ -189,6 +189,20 @@ def test_settings_of_the_container_can_be_read():
     lines = (ROOT / "Dockerfile").read_text("utf-8").splitlines()
     assert {"ARG NB_USER=jovyan", "ARG NB_UID=1000"} <= set(lines)
     assert [line for line in lines if line.startswith("USER ")] == ["USER ${NB_UID}"]
+
+
+def test_a_notebook_from_a_site_gets_the_package_from_there(tmp_path):
+    text = (ROOT / "book" / "02-masks.ipynb").read_text(encoding="utf-8")
+    path = tmp_path / "book" / "02-masks.ipynb"
+    path.parent.mkdir()
+    path.write_text(text, encoding="utf-8")
+    name_wheel(tmp_path, SITE)
+    before, after = (
+        json.loads(text)["cells"],
+        json.loads(path.read_text("utf-8"))["cells"],
+    )
+    (changed,) = [b for a, b in zip(before, after, strict=True) if a != b]
+    assert f"{SITE}/{addresses.wheel_name()}" in "".join(changed["source"])
 
 
 def test_the_citation_has_an_address_once_there_is_one(monkeypatch):

@@ -1,6 +1,7 @@
 """A Sphinx extension: the package as one file, a wheel, beside the pages.
 
-A reader who has nothing but the pages and a notebook from them installs it from there.
+A reader who has nothing but the pages and a notebook from them installs it from there. Where the
+site's address is known, the notebook does so itself: its first cell of code names the wheel.
 """
 
 import os
@@ -10,7 +11,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from addresses import ROOT
+import nbformat
+from addresses import ROOT, addresses
+from install_cell import with_install_cell
+
+from d2lmini.course.notebooks import text_of
 
 WHAT = ("d2lmini", "pyproject.toml", "README.md", "LICENSE")
 
@@ -42,10 +47,20 @@ def build_wheel(folder):
         raise RuntimeError(f"the wheel could not be built:\n{done.stderr}")
 
 
+def name_wheel(notebooks, site):
+    """Let the notebooks of a folder, from which readers download them, get the package here."""
+    for path in notebooks.glob("**/*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        text = text_of(with_install_cell(notebook, "", site))
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+
 def on_build_finished(app, exception):
     """With the pages; other builders have no place for it."""
     if not exception and app.builder.format == "html":
         build_wheel(Path(app.outdir))
+        if site := addresses()[1]:
+            name_wheel(Path(app.outdir) / "_sources", site)
 
 
 def setup(app):
