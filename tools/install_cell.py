@@ -2,8 +2,8 @@
 
 On Colab and Kaggle, or beside a notebook that was downloaded, there is no d2lmini yet. Where it is
 to come from is said in _config.yml: from the repository's tag of this version, else from the wheel
-that lies beside the built pages. With neither address, the cell says which file to install. Notebooks
-that a site offers get the wheel of that site (package_file.py).
+that lies beside the built pages. With neither address, the cell says which file to install. The
+notebooks that a site offers get the wheel of that site (package_file.py).
 """
 
 import nbformat
