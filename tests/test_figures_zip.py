@@ -53,5 +53,13 @@ def test_links_are_those_of_svg_1_1_and_dots_are_squares(svg):
     assert figures_zip.with_large_dots(link) in text and link not in text
 
 
+def test_a_file_says_what_it_is_and_can_stand_within_a_page(svg):
+    text = figures_zip.standalone(svg, "Keys & queries", "Three by four")
+    assert "<svg" in text and "ns0:" not in text
+    root = ElementTree.fromstring(text)
+    said = [(part.tag.rpartition("}")[2], part.text) for part in root[:2]]
+    assert said == [("title", "Keys & queries"), ("desc", "Three by four")]
+
+
 def test_a_caption_in_a_spreadsheet_has_no_marks():
     assert figures_zip.plain("The *mean* of $n$\n`numbers`") == "The mean of n numbers"

@@ -27,7 +27,9 @@ from PIL import Image
 from slides import CHAPTERS, ROOT, VIEW, address_of, ran
 
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
+ElementTree.register_namespace("", SVG[1:-1])
 ElementTree.register_namespace("xlink", LINK[1:].partition("}")[0])
+TITLE = re.compile(r"^- \[(.+?)\]\((\S+)\.ipynb#(figure-\w+)\)", re.M)
 STILL = re.compile(
     r'id="(figure-\w+)"><img alt="([^"]*)" src="data:image/svg\+xml;base64,([^"]+)"'
 )
@@ -100,8 +102,8 @@ def with_large_dots(link):
     return PNG + base64.b64encode(file.getvalue()).decode()
 
 
-def standalone(svg):
-    """A plot of a page as a file that needs no font and no browser."""
+def standalone(svg, title="", description=""):
+    """A plot of a page as a file that needs no font and no browser, and says what it is."""
     root = ElementTree.fromstring(svg)
     for element in list(root.iter()):
         if element.tag == f"{SVG}text":
@@ -110,10 +112,13 @@ def standalone(svg):
         if link:
             element.set(LINK, with_large_dots(link) if link.startswith(PNG) else link)
     root.attrib.pop("font-family", None)
+    for tag, text in (("desc", description), ("title", title)):
+        root.insert(0, ElementTree.Element(f"{SVG}{tag}"))
+        root[0].text = text
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
 
 
-def pictures(notebook):
+def pictures(notebook, titles):
     """(name, SVG, caption, text instead) of each picture of a chapter, in its order."""
     for cell in notebook.cells:
         settings = cell.metadata.get("mystnb", {})
@@ -121,7 +126,8 @@ def pictures(notebook):
             data = output.get("data", {})
             if VIEW in data:
                 name, alt, still = STILL.search(data["text/html"]).groups()
-                yield name, base64.b64decode(still).decode(), "", html.unescape(alt)
+                svg = base64.b64decode(still).decode()
+                yield name, svg, titles[name], html.unescape(alt)
             elif "image/svg+xml" in data:
                 said = settings["figure"]
                 alt = settings["image"]["alt"]
@@ -137,6 +143,7 @@ def files(build):
     """What is in the zip: name -> text."""
     config = settings()
     kept, found = get_cache(build / ".jupyter_cache"), {}
+    live = TITLE.findall((ROOT / "book" / "figures.md").read_text(encoding="utf-8"))
     rows = io.StringIO()
     table = csv.writer(rows)
     table.writerow(
@@ -144,12 +151,15 @@ def files(build):
     )
     for chapter in CHAPTERS.values():
         notebook, _ = ran(ROOT / "book" / f"{chapter.file}.ipynb", kept)
-        for number, (name, svg, caption, alt) in enumerate(pictures(notebook), 1):
+        titles = {name: title for title, file, name in live if file == chapter.file}
+        shown = pictures(notebook, titles)
+        for number, (name, svg, caption, alt) in enumerate(shown, 1):
             short = name.replace("figure-", "live-").removeprefix("fig-")
             file = f"{chapter.number:02}-{chapter.slug}-{number}-{short}.svg"
-            found[file] = standalone(svg)
-            kind = "plot" if caption else "still of a live figure"
             where = f"{address_of(chapter)}#{name}"
+            credit = f"From {config['title']}, {where}, CC BY 4.0."
+            found[file] = standalone(svg, plain(caption), f"{alt} {credit}")
+            kind = "still of a live figure" if name.startswith("figure-") else "plot"
             said = plain(caption), alt, where
             table.writerow([file, f"{chapter.number} {chapter.title}", kind, *said])
     licence = (ROOT / "LICENSE-TEXT").read_text(encoding="utf-8")

@@ -257,7 +257,7 @@ TITLE = """<p class="running">Chapter {number} of {book}</p>
 
 The chapter: [{page}]({address})
 
-Keys: <kbd>→</kbd> goes on, <kbd>S</kbd> opens the speaker's notes, <kbd>O</kbd> shows all slides,
+Keys: <kbd>→</kbd> goes on, <kbd>S</kbd> opens the speaker's notes, <kbd>O</kbd> an overview,
 <kbd>?</kbd> names the other keys. A click with <kbd>Alt</kbd> (on Linux with <kbd>Ctrl</kbd>) makes
 what is there larger, and the next one small again. A figure that has been clicked keeps the arrow
 keys until <kbd>Esc</kbd>; <kbd>Page Down</kbd> always goes on.

@@ -5,7 +5,8 @@
   // The arrow keys of a figure that is operated are its own. Escape gives them back to the slides;
   // the keys of a presenter leave the figure and turn the page.
   function belongsToSlides(event) {
-    if (!event.target.closest?.(".d2lmini-figure")) return true;
+    // A key pressed in the speaker's window comes as an event without a target.
+    if (!event.target?.closest?.(".d2lmini-figure")) return true;
     const turns = ["PageDown", "PageUp"].includes(event.key);
     if (turns || event.key === "Escape") {
       event.preventDefault();
@@ -73,6 +74,9 @@
     plugins: [RevealNotes, RevealZoom],
   });
   Reveal.on("slidechanged", () => document.activeElement?.blur());
+  // The speaker's window copies the notes without the style that hides what screen readers are told.
+  MathJax.startup.promise.then(() =>
+    document.querySelectorAll("aside.notes mjx-assistive-mml").forEach((copy) => copy.remove()));
   window.deckReady = Promise.all([MathJax.startup.promise, document.fonts.ready, figuresStarted,
     loaded]).then(() => slides.forEach((slide) =>
     (slide.querySelector(".d2lmini-figure") ? fitFigure : fit)(slide)));
