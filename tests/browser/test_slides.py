@@ -73,6 +73,18 @@ def test_a_figure_keeps_its_arrow_keys_and_gives_them_back(open_deck):
     assert page.evaluate("Reveal.getIndices()") != place
 
 
+def test_tab_stays_on_the_slide(open_deck):
+    page = open_deck(CHAPTERS["masks"], width=1280, height=720).page
+    page.evaluate(GO_TO, ".d2lmini-figure")
+    for _ in range(3):
+        page.keyboard.press("Tab")
+        assert page.evaluate(
+            "Reveal.getCurrentSlide().contains(document.activeElement)"
+        )
+    page.evaluate("Reveal.toggleOverview()")
+    assert not page.locator(".slides [inert]").count()
+
+
 def test_a_figure_is_operated_with_the_mouse_and_the_curves_meet_their_words(open_deck):
     """On a screen larger than the slide."""
     opened = open_deck(CHAPTERS["maps"], width=1920, height=1080)

@@ -74,6 +74,13 @@
     plugins: [RevealNotes, RevealZoom],
   });
   Reveal.on("slidechanged", () => document.activeElement?.blur());
+  // Tab stays on the slide that is shown: the others are there too, see viewDistance.
+  function closeOthers() {
+    const all = Reveal.isOverview() || Reveal.isPrintView();
+    slides.forEach((slide) => { slide.inert = !all && slide !== Reveal.getCurrentSlide(); });
+  }
+  for (const event of ["ready", "slidechanged", "overviewshown", "overviewhidden"])
+    Reveal.on(event, closeOthers);
   // The speaker's window copies the notes without the style that hides what screen readers are told.
   MathJax.startup.promise.then(() =>
     document.querySelectorAll("aside.notes mjx-assistive-mml").forEach((copy) => copy.remove()));
