@@ -44,14 +44,13 @@ figures: book
 serve: book
 	$(BIN)/python tools/serve.py _build/html
 
-# The book for paper and for e-readers, as one file beside _build/html. PDFs need a Chromium, or
+# The book for paper and for e-readers, as one file beside the pages. PDFs need a Chromium, or
 # Chrome; for the Chinese terms of the glossary also a font that has them, such as fonts-noto-cjk.
 pdf epub: book
 	$(BIN)/python tools/make_$@.py _build/html
 
 # What is put on a web server: the pages, with both of these beside them.
 site: pdf epub
-	cp _build/*.pdf _build/*.epub _build/html
 
 # Your own copy of the notebooks, in my-book/: an update of the book leaves your answers alone.
 lab: $(VENV)/installed
@@ -80,9 +79,9 @@ pages: notebooks
 	$(BIN)/jupyter-book build -W -n --keep-going --path-output _build/checked .
 	$(BIN)/python tools/slides.py _build/checked/_build
 	$(BIN)/python tools/figures_zip.py _build/checked/_build
-	$(BIN)/python tests/check_built_book.py _build/checked/_build/html
 	$(BIN)/python tools/make_pdf.py _build/checked/_build/html
 	$(BIN)/python tools/make_epub.py _build/checked/_build/html
+	$(BIN)/python tests/check_built_book.py _build/checked/_build/html
 	$(BIN)/pytest tests/browser -n 2 --durations 12 --built _build/checked/_build/html \
 		$(SCREENSHOTS:%=--screenshots %)
 

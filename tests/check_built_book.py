@@ -171,7 +171,7 @@ def unpaired(root):
     """One line for each page with a picture for one theme only."""
     for path in sorted((root / "book").glob("*.html")):
         text = path.read_text(encoding="utf-8")
-        single = text.count("/_images/") - 2 * len(PAIR.findall(text))
+        single = text.count('src="../_images/') - 2 * len(PAIR.findall(text))
         if single:
             yield f"{path.name}: {single} pictures are there for one theme only"
 

@@ -8,6 +8,7 @@ import base64
 import re
 from pathlib import Path
 
+from addresses import ROOT
 from docutils import nodes
 
 LINK = re.compile(r"\[([^]]+)\]\(([\w-]+)\.ipynb#(figure-\w+)\)")
@@ -19,6 +20,12 @@ STILL = re.compile(
 ENTRY = re.compile(
     r'(<li>\s*<p>)(<a class="to-figure" href="([\w-]+)\.html#(figure-\w+)">)'
 )
+
+
+def titles():
+    """The titles of the live figures, as the page of all of them has them: (file, id) -> title."""
+    links = LINK.findall((ROOT / "book" / "figures.md").read_text(encoding="utf-8"))
+    return {(file, figure): title for title, file, figure in links}
 
 
 def as_html(text):

@@ -18,6 +18,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from addresses import settings
+from figure_links import titles
 from fontTools.pens.svgPathPen import SVGPathPen
 from fontTools.pens.transformPen import TransformPen
 from fontTools.ttLib import TTFont
@@ -29,7 +30,6 @@ from slides import CHAPTERS, ROOT, VIEW, address_of, ran
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 ElementTree.register_namespace("", SVG[1:-1])
 ElementTree.register_namespace("xlink", LINK[1:].partition("}")[0])
-TITLE = re.compile(r"^- \[(.+?)\]\((\S+)\.ipynb#(figure-\w+)\)", re.M)
 STILL = re.compile(
     r'id="(figure-\w+)"><img alt="([^"]*)" src="data:image/svg\+xml;base64,([^"]+)"'
 )
@@ -118,7 +118,7 @@ def standalone(svg, title="", description=""):
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
 
 
-def pictures(notebook, titles):
+def pictures(notebook):
     """(name, SVG, caption, text instead) of each picture of a chapter, in its order."""
     for cell in notebook.cells:
         settings = cell.metadata.get("mystnb", {})
@@ -126,8 +126,7 @@ def pictures(notebook, titles):
             data = output.get("data", {})
             if VIEW in data:
                 name, alt, still = STILL.search(data["text/html"]).groups()
-                svg = base64.b64decode(still).decode()
-                yield name, svg, titles[name], html.unescape(alt)
+                yield name, base64.b64decode(still).decode(), "", html.unescape(alt)
             elif "image/svg+xml" in data:
                 said = settings["figure"]
                 alt = settings["image"]["alt"]
@@ -143,7 +142,6 @@ def files(build):
     """What is in the zip: name -> text."""
     config = settings()
     kept, found = get_cache(build / ".jupyter_cache"), {}
-    live = TITLE.findall((ROOT / "book" / "figures.md").read_text(encoding="utf-8"))
     rows = io.StringIO()
     table = csv.writer(rows)
     table.writerow(
@@ -151,9 +149,8 @@ def files(build):
     )
     for chapter in CHAPTERS.values():
         notebook, _ = ran(ROOT / "book" / f"{chapter.file}.ipynb", kept)
-        titles = {name: title for title, file, name in live if file == chapter.file}
-        shown = pictures(notebook, titles)
-        for number, (name, svg, caption, alt) in enumerate(shown, 1):
+        for number, (name, svg, caption, alt) in enumerate(pictures(notebook), 1):
+            caption = caption or titles()[chapter.file, name]
             short = name.replace("figure-", "live-").removeprefix("fig-")
             file = f"{chapter.number:02}-{chapter.slug}-{number}-{short}.svg"
             where = f"{address_of(chapter)}#{name}"

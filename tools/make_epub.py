@@ -256,9 +256,9 @@ def write(path, book, files):
 
 
 def main(built):
-    """Make the ePub beside the folder of the built pages."""
+    """Make the ePub, beside the pages."""
     book = read_book(Path(built).resolve())
-    path = book.built.parent / f"{file_name()}.epub"
+    path = book.built / f"{file_name()}.epub"
     with chromium() as browser:
         page = browser.new_page()
         page.goto((book.built / "search.html").as_uri())

@@ -148,9 +148,9 @@ def print_book(book, path):
 
 
 def main(built):
-    """Make the PDF beside the folder of the built pages."""
+    """Make the PDF, beside the pages."""
     book = read_book(Path(built).resolve())
-    pdf = book.built.parent / f"{file_name()}.pdf"
+    pdf = book.built / f"{file_name()}.pdf"
     print_book(book, pdf)
     print(pdf)
 

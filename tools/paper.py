@@ -21,6 +21,7 @@ from urllib.parse import urldefrag
 import yaml
 from addresses import addresses, settings
 from bs4 import BeautifulSoup
+from figure_links import titles
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).parents[1]
@@ -85,8 +86,7 @@ def read_book(built):
     files = [("", contents["root"])]
     for part in contents["parts"]:
         files += [(part["caption"], entry["file"]) for entry in part["chapters"]]
-    titles = figure_titles(built)
-    chapters = [read_page(built, part, file, address, titles) for part, file in files]
+    chapters = [read_page(built, part, file, address) for part, file in files]
     lead_to_ids(chapters)
     last_part = [chapter.part for chapter in chapters].index(files[-1][0])
     chapters.insert(last_part, gather_answers(chapters, files[-1][0]))
@@ -100,15 +100,7 @@ def read_book(built):
     )
 
 
-def figure_titles(built):
-    """Of each live figure its address, "02-masks.html#figure-masks", and its title, "Masks"."""
-    page = BeautifulSoup(
-        (built / "book/figures.html").read_text("utf-8"), "html.parser"
-    )
-    return {link["href"]: link.get_text() for link in page.select("a.to-figure")}
-
-
-def read_page(built, part, file, address, titles):
+def read_page(built, part, file, address):
     """A page, as paper has it."""
     page = (built / f"{file}.html").read_text("utf-8")
     body = BeautifulSoup(page, "html.parser").select_one("article section")
@@ -117,7 +109,7 @@ def read_page(built, part, file, address, titles):
     for element in body.select(".exercise > section, .solution > section"):
         element.unwrap()  # which all have the same id
     open_folds(body)
-    show_stills(body, f"{file}.html", address, titles)
+    show_stills(body, file, address)
     for text in body.find_all("pre"):
         if text.get_text().count("\n") <= SHORT:
             text["class"] = [*text.get("class", []), "short"]
@@ -166,16 +158,16 @@ def hang_lines(text):
     text.extend(new("<pre>" + "\n".join(lines) + "</pre>").contents[:])
 
 
-def show_stills(body, page, address, titles):
+def show_stills(body, file, address):
     """Figures with a caption that leads to the live one."""
+    chapter = Path(file).name
     for still in body.select(".d2lmini-still"):
         name = still["id"]
-        where = page.removeprefix("book/")
-        place = f"page {where}"
+        place = f"page {chapter}.html"
         if address:
-            live = f"{address}/{page}#{name}"
+            live = f"{address}/{file}.html#{name}"
             place = f'<a href="{live}">{live.partition("://")[2]}</a>'
-        title = titles[f"{where}#{name}"]
+        title = titles()[chapter, name]
         caption = f"<em>{title}</em>, as the page first shows it. Live in {place}"
         figure = new(f'<figure class="still" id="{name}"></figure>')
         figure.append(still.img)

@@ -18,7 +18,7 @@ RIGHT = 595 - 22 / 25.4 * 72  # where the text of an A4 page ends, in points
 
 def made(built, ending):
     """The one file beside the built pages with this ending."""
-    files = list(built.parent.glob(f"*.{ending}"))
+    files = list(built.glob(f"*.{ending}"))
     if not files and not os.environ.get("CI"):
         pytest.skip(f"run make {ending} first")
     (file,) = files
