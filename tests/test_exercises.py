@@ -115,6 +115,12 @@ def test_the_solution_and_the_reference_are_right(exercise):
 
 
 @each_exercise
+def test_only_a_prediction_has_no_further_cases(exercise):
+    """An answer that looks up the cases of the book is wrong in all but predictions."""
+    assert exercise.draw or list(exercise.cases) == [()], "give it draw"
+
+
+@each_exercise
 @given(random=st.randoms(use_true_random=False))
 @settings(max_examples=10, deadline=None, derandomize=True)
 def test_drawn_cases_have_the_right_answer_that_the_book_gives(exercise, random):
@@ -515,5 +521,5 @@ def test_an_effect_that_cannot_be_had_is_said():
         """Never:"""
         raise KeyError("oh")
 
-    found = Exercise("masks-9", lambda x: x, [(1,)], {}, ("", "", ""), effect=fails)
+    found = Exercise("masks-99", lambda x: x, [(1,)], {}, ("", "", ""), effect=fails)
     assert grade(found, lambda x: x) == (WRONG, "The output cannot be used: 'oh'")

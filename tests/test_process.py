@@ -24,7 +24,7 @@ from d2lmini.checking.subjects import Listener
 from d2lmini.checking.values import Other, from_json, to_json
 
 EXERCISE = Exercise(
-    "masks-9", lambda number: 2 * number, [(1,), (2,), (3,)], {}, ("", "", "")
+    "masks-99", lambda number: 2 * number, [(1,), (2,), (3,)], {}, ("", "", "")
 )
 
 
@@ -45,7 +45,7 @@ def child():
 
 
 def test_an_answer_runs_elsewhere():
-    found = Exercise("masks-9", lambda: os.getpid(), [()], {}, ("", "", ""))
+    found = Exercise("masks-99", lambda: os.getpid(), [()], {}, ("", "", ""))
     assert grade(found, far(os.getpid))[0] == WRONG
     assert grade(found, os.getpid)[0] == RIGHT
 
@@ -85,7 +85,7 @@ def test_an_answer_that_does_not_come_back_is_ended(answer, quick):
 
 def test_an_answer_that_experiments_without_end_is_ended(quick):
     found = Exercise(
-        "masks-9", lambda net: net([]), [(Listener([], 0.0),)], {}, ("", "", "")
+        "masks-99", lambda net: net([]), [(Listener([], 0.0),)], {}, ("", "", "")
     )
 
     def endless(net):
@@ -187,7 +187,7 @@ def test_what_an_answer_uses_comes_with_it():
         return net(X)
 
     found = Exercise(
-        "masks-9", lambda X: net(X), [(torch.ones(4, 3),)], {}, ("", "", "")
+        "masks-99", lambda X: net(X), [(torch.ones(4, 3),)], {}, ("", "", "")
     )
     assert grade(found, far(lambda X: helper(X)))[0] == RIGHT
 
@@ -199,7 +199,7 @@ def test_the_reader_s_modes_stay_outside():
         return torch.autograd.grad(x * x, x)[0]
 
     found = Exercise(
-        "masks-9", lambda n: torch.tensor(2.0 * n), [(1,), (3,)], {}, ("", "", "")
+        "masks-99", lambda n: torch.tensor(2.0 * n), [(1,), (3,)], {}, ("", "", "")
     )
     for mode in (torch.no_grad, torch.inference_mode):
         with mode(), torch.device("meta"):
@@ -242,7 +242,7 @@ def test_a_changed_argument_is_seen_from_here():
         return [values.pop()]
 
     for answer, case in ((overwrites, torch.ones(2)), (pops, [1])):
-        found = Exercise("masks-9", lambda x: x, [(case,)], {}, ("", "", ""))
+        found = Exercise("masks-99", lambda x: x, [(case,)], {}, ("", "", ""))
         verdict, message = grade(found, far(answer))
         assert verdict == WRONG and "changed its argument" in message
 
@@ -253,7 +253,7 @@ def test_a_changed_argument_is_seen_from_here():
 
     net = nn.Linear(2, 2)
     found = Exercise(
-        "masks-9", lambda net: torch.tensor(3.0), [(net,)], {}, ("", "", "")
+        "masks-99", lambda net: torch.tensor(3.0), [(net,)], {}, ("", "", "")
     )
     assert "changed its argument" in grade(found, far(trains))[1]
 
@@ -269,7 +269,7 @@ def test_an_answer_that_hands_itself_in_is_graded_once():
 
 def test_a_property_calls_the_answer_there_too(quick):
     found = Exercise(
-        "masks-9",
+        "masks-99",
         lambda n: 2 * n,
         [(1,)],
         {},

@@ -25,6 +25,7 @@ GET = """\
     print("Installing d2lmini {version}, a minute or so.")
     %pip install --quiet "d2lmini[book] @ {address}"
     importlib.invalidate_caches()
+    print("Done. If a figure does not start, save the notebook and reload the page in the browser.")
 if importlib.util.find_spec("d2lmini") is None:
 """
 

@@ -71,7 +71,8 @@ def solved_of(name: str) -> str:
     page = EXERCISE_PAGES[name.rpartition("-")[0]]
     names = page.exercise_names
     right = sum(records[n].verdict == RIGHT for n in names if n in records)
-    return f"{right} of the {len(names)} exercises of {page.called} are right."
+    verb = "is" if right == 1 else "are"
+    return f"{right} of the {len(names)} exercises of {page.called} {verb} right."
 
 
 class Mystery:
