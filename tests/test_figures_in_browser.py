@@ -916,6 +916,17 @@ def test_heads_read_what_the_classes_read(show, order):
     )  # one matrix
 
 
+@pytest.mark.parametrize("width", [360, 800])
+def test_no_map_of_a_head_is_cut(show, width):
+    """Where all of them do not fit, their box can be scrolled."""
+    page = show([figures.explore_heads()])
+    page.set_viewport_size({"width": width, "height": 900})
+    page.get_by_role("button", name="Eight heads", exact=True).click()
+    cut = "maps => maps.filter((map) => map.scrollHeight > map.clientHeight + 1).length"
+    maps = page.locator(".heads .matrix")
+    assert maps.count() == 8 and maps.evaluate_all(cut) == 0
+
+
 def test_a_sentence_is_translated_when_it_is_typed_and_not_when_it_is_left(show):
     page = show([FIGURES["explore_sentence"]()])
     figure = page.locator(".d2lmini-figure")
