@@ -11,7 +11,13 @@ import torch
 from matplotlib.colors import to_hex
 
 from d2lmini.figures import colours
-from d2lmini.plots import show_curves, show_flow, show_heatmaps, show_transformer
+from d2lmini.plots import (
+    show_curves,
+    show_flow,
+    show_heatmaps,
+    show_square,
+    show_transformer,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -39,12 +45,33 @@ def test_heatmaps_show_the_numbers_on_one_scale():
 
 
 def test_heatmaps_write_numbers_and_hatch_nan():
-    matrices = np.array([[[[0.25, np.nan], [1.0, 2.0]]]])
+    matrices = np.array([[[[0.25, np.nan, -0.01], [1.0, 2.0, 0.0]]]])
     axis = drawn(show_heatmaps, matrices, "k", "q", digits=1)[0]
-    assert [text.get_text() for text in axis.texts] == ["0.2", "1.0", "2.0"]
-    assert [text.get_color() for text in axis.texts] == ["black", "white", "white"]
+    assert [text.get_text() for text in axis.texts] == [
+        "0.2",
+        "0.0",
+        "1.0",
+        "2.0",
+        "0.0",
+    ]
+    assert [text.get_color() for text in axis.texts[:4]] == [
+        "black",
+        "black",
+        "white",
+        "white",
+    ]
     assert axis.patch.get_hatch()  # to be seen where there is no number
     assert axis.get_images()[0].get_clim() == (0, 2.0)
+
+
+def test_the_square_says_what_its_lines_are_and_numbers_each_lowest_panel():
+    path = torch.rand(5, 2)
+    panels = {name: (path, {"forecast": path + 1}) for name in "abcde"}
+    axes = drawn(show_square, panels)
+    labels = [text.get_text() for text in axes[0].get_legend().get_texts()]
+    assert labels == ["observed", "forecast"]
+    numbered = [axis.xaxis.get_tick_params()["labelbottom"] for axis in axes[:5]]
+    assert numbered == [False, False, True, True, True]
 
 
 def test_places_are_numbered_by_whole_numbers():

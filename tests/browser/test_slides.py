@@ -160,6 +160,7 @@ def test_the_zip_has_every_picture_of_the_pages_with_its_caption(built):
     assert [row["file"] for row in rows] == list(files)
     for row in rows:
         assert len(row["text instead"]) > 40 and row["caption"]
+        assert b"<svg " in files[row["file"]]  # not <ns0:svg
         root = ElementTree.fromstring(files[row["file"]])
         assert root.tag == "{http://www.w3.org/2000/svg}svg" and not root.findall(
             ".//{*}text"
