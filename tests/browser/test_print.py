@@ -145,6 +145,11 @@ def test_live_figures_are_there_with_their_place(built, texts, chapters):
     assert all(c.img and re.search(place, c.get_text()) for c in captions)
 
 
+def test_each_table_of_the_epub_has_type_that_fits(chapters):
+    tables = [table for page in chapters.values() for table in page.select("table")]
+    assert tables and all("vw" in table["style"] for table in tables)
+
+
 def test_every_formula_of_the_epub_is_mathml(built, chapters):
     in_pages = sum(
         len(re.findall('class="math notranslate', path.read_text("utf-8")))
