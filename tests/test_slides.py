@@ -27,7 +27,8 @@ def on_slides(path):
 def deck_of(path):
     """The cells of the slides; here without outputs."""
     cells = slides.lecture(nbformat.read(path, as_version=4))
-    return [*slides.with_running_heads(slides.without_bare_headings(cells))]
+    cells = slides.with_running_heads(slides.without_bare_headings(cells))
+    return [*slides.with_notes(cells)]
 
 
 @each_chapter
@@ -84,6 +85,17 @@ def test_the_notes_of_a_slide_have_the_answer_to_its_question(path):
     answer = answer.partition("\n\n</details>")[0]
     assert cells[place + 1].metadata.slideshow.slide_type == "notes"
     assert cells[place + 1].source == slides.LINK.sub(r"\1", answer)
+
+
+@each_chapter
+def test_every_slide_has_notes(path):
+    slide = []
+    for cell in [*deck_of(path), None]:
+        if slide and (cell is None or slides.begins(cell)):
+            kinds = [c.metadata.slideshow.slide_type for c in slide]
+            assert "notes" in kinds, slide[0].source
+            slide = []
+        slide.append(cell)
 
 
 def test_what_is_folded_away_is_for_the_speaker():

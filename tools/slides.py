@@ -197,6 +197,21 @@ def with_running_heads(cells):
         yield cell
 
 
+def with_notes(cells):
+    """A slide without notes, which may be a figure alone, repeats those that led to it."""
+    slide, leading = [], []
+    for cell in [*cells, None]:
+        if cell is None or begins(cell):
+            own = [
+                c.source for c in slide if c.metadata.slideshow.slide_type == "notes"
+            ]
+            yield from slide
+            if not own:
+                yield from (typed(new_markdown_cell(text), "notes") for text in leading)
+            slide, leading = [], own or leading
+        slide.append(cell)
+
+
 def ran(path, cache):
     """A chapter with the outputs that the build has kept, and the state of its figures."""
     notebook = nbformat.read(path, as_version=4)
@@ -298,7 +313,7 @@ def framed(cells, chapter, config):
 
 def deck(chapter, notebook, state, looks, config):
     """The HTML of a deck."""
-    cells = with_running_heads(without_bare_headings(lecture(notebook)))
+    cells = with_notes(with_running_heads(without_bare_headings(lecture(notebook))))
     slides = nbformat.v4.new_notebook(cells=list(framed(cells, chapter, config)))
     shown = json.dumps(slides)
     exporter = SlidesExporter(
