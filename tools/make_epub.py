@@ -24,6 +24,10 @@ COVER = {"width": 1200, "height": 1600}
 WIDE = ("1em", "2em")  # spaces between two formulas
 PAGE_WIDTH = 88  # of the e-reader's 100 vw, what the margins leave
 LETTER, GAP = 0.54, 0.6  # widths of a letter and of what is between two columns, em
+SENTENCE, COLUMN = 24, 16  # letters of a cell that is parted, and of its column's lines
+OUTPUT_WIDTH = 84  # of what a program prints, vw
+CODE_LETTER = 0.6  # em
+SMALLEST = 1.7  # type that can be read, vw: 6 pt on 7 inches
 
 PAGE = """<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE html>
@@ -109,27 +113,45 @@ def piece():
 def fit_tables(chapters):
     """Tables in type so small that nothing in a cell need be parted, where the page is narrow.
 
-    Words may go to the next line; numbers, and what else a program has printed, may not.
+    Words and sentences may go to the next line; numbers, and what else a program has printed, may
+    not.
     """
     for table in [
         table for chapter in chapters for table in chapter.body.select("table")
     ]:
-        whole = "dataframe" in table.get("class", [])
+        printed = "dataframe" in table.get("class", [])
         rows = [
-            [
-                max(map(len, [text] if whole else text.split()), default=0)
-                for text in texts
-            ]
-            for texts in (
-                [cell.get_text(" ", strip=True) for cell in row.select("th, td")]
-                for row in table.select("tr")
-                if not row.select("[colspan]")
-            )
+            [letters_of(cell, printed) for cell in row.select("th, td")]
+            for row in table.select("tr")
+            if not row.select("[colspan]")
         ]
         letters = sum(map(max, zip_longest(*rows, fillvalue=0)))
         columns = max(map(len, rows))
         share = PAGE_WIDTH / (letters * LETTER + columns * GAP)
         table["style"] = f"font-size: min(0.88em, {share:.1f}vw)"
+
+
+def letters_of(cell, printed):
+    """How many letters of a cell one line must hold; a sentence of a program is marked."""
+    text = cell.get_text(" ", strip=True)
+    word = max(map(len, text.split()), default=0)
+    if not printed:
+        return word
+    if len(text) <= SENTENCE:
+        return len(text)
+    cell["class"] = "sentence"
+    return max(word, COLUMN)
+
+
+def fit_outputs(chapters):
+    """What a program prints, in type so small that no line is parted, if that can be read."""
+    for text in [
+        text for chapter in chapters for text in chapter.body.select(".cell_output pre")
+    ]:
+        longest = max(map(len, text.get_text().split("\n")))
+        share = OUTPUT_WIDTH / (max(longest, 1) * CODE_LETTER)
+        if share >= SMALLEST:
+            text["style"] = f"font-size: min(0.66em, {share:.1f}vw)"
 
 
 def move_pictures(book):
@@ -231,6 +253,7 @@ def files_of(book, page):
     draw = draw_cover(book, page)
     put_formulas(book.chapters)
     fit_tables(book.chapters)
+    fit_outputs(book.chapters)
     pictures = move_pictures(book)
     link_files(book.chapters)
     styles = [path.read_text("utf-8") for path in (CSS, CSS.with_name("epub.css"))]

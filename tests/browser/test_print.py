@@ -15,6 +15,23 @@ TEX = re.compile(r"\\(?:[()\[\]]|mathbf|textcolor|tfrac|begin)")
 HEADING = re.compile(r'<h1>(.*?)<a class="headerlink"')
 RIGHT = 595 - 22 / 25.4 * 72  # where the text of an A4 page ends, in points
 
+SEVEN_INCHES = {"width": 454, "height": 605}
+# The smallest type of code and tables, outputs whose lines should fit but are parted, tables and
+# outputs that have a size of their own, and how wide the page is.
+MEASURE = """() => {
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const style = (element, name) => parseFloat(getComputedStyle(element)[name]);
+  const lines = (e) => e.textContent.replace(/\\n$/, "").split("\\n").length + 0.5;
+  const outputs = all(".cell_output pre[style]");
+  return {
+    smallest: Math.min(99, ...all("pre, td, th").map((e) => style(e, "fontSize"))),
+    parted: outputs.filter((e) => e.offsetHeight > lines(e) * style(e, "lineHeight"))
+      .map((e) => e.textContent),
+    fitted: outputs.length + all("table[style]").length,
+    width: document.documentElement.scrollWidth,
+  };
+}"""
+
 
 def made(built, ending):
     """The one file beside the built pages with this ending."""
@@ -145,9 +162,22 @@ def test_live_figures_are_there_with_their_place(built, texts, chapters):
     assert all(c.img and re.search(place, c.get_text()) for c in captions)
 
 
-def test_each_table_of_the_epub_has_type_that_fits(chapters):
-    tables = [table for page in chapters.values() for table in page.select("table")]
-    assert tables and all("vw" in table["style"] for table in tables)
+def test_code_and_tables_of_the_epub_can_be_read_on_seven_inches(
+    built, browser, tmp_path
+):
+    with zipfile.ZipFile(made(built, "epub")) as file:
+        file.extractall(tmp_path)
+    page = browser.new_page(viewport=SEVEN_INCHES)
+    fitted = 0
+    for path in sorted(tmp_path.rglob("*.xhtml")):
+        page.goto(path.as_uri())
+        found = page.evaluate(MEASURE)
+        assert found["smallest"] >= 7.2, path.name
+        assert found["width"] <= SEVEN_INCHES["width"], path.name
+        assert not found["parted"], path.name
+        fitted += found["fitted"]
+    page.close()
+    assert fitted > 100
 
 
 def test_every_formula_of_the_epub_is_mathml(built, chapters):
