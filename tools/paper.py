@@ -114,6 +114,9 @@ def read_page(built, part, file, address):
         if text.get_text().count("\n") <= SHORT:
             text["class"] = [*text.get("class", []), "short"]
         hang_lines(text)
+    for text in body.find_all("p"):
+        if text.get_text().rstrip().endswith(":"):
+            text["class"] = [*text.get("class", []), "leads"]
     for image in body.find_all("img"):
         image["src"] = image["src"].removeprefix("../")
         del image["loading"]
