@@ -78,7 +78,7 @@ def test_without_an_address_or_a_network_it_is_said_what_to_do(place):
 # Buttons and the foot of a page.
 
 
-def page_of(repository, monkeypatch):
+def page_of(repository, monkeypatch, name="book/02-masks"):
     """The context of a page, after the extension has had it."""
     said = addresses.settings()
     said["repository"]["url"] = repository
@@ -92,7 +92,7 @@ def page_of(repository, monkeypatch):
         "pathto": lambda page: f"../{page}.html",
     }
     for handler in (addresses.add_codespace, addresses.add_footer):
-        handler(app, "book/02-masks", "page.html", context, None)
+        handler(app, name, "page.html", context, None)
     return context
 
 
@@ -110,6 +110,12 @@ def test_with_one_a_page_can_be_launched_and_corrected(monkeypatch):
     assert button["url"] == "https://codespaces.new/someone/book"
     foot = context["theme_extra_footer"]
     assert f"{REPOSITORY}/issues/new?title=book%2F02-masks%3A+&amp;" in foot
+
+
+def test_only_a_chapter_leads_to_its_slides(monkeypatch):
+    deck = '<a href="../slides/02-masks.html">Slides of this chapter</a>'
+    assert deck in page_of("", monkeypatch)["theme_extra_footer"]
+    assert "Slides" not in page_of("", monkeypatch, "book/about")["theme_extra_footer"]
 
 
 # The package as a file.

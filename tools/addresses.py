@@ -8,11 +8,13 @@ import os
 import re
 import tomllib
 from pathlib import Path
+from runpy import run_path
 from urllib.parse import urlencode
 
 import yaml
 
 ROOT = Path(__file__).parents[1]
+CHAPTERS = run_path(str(ROOT / "d2lmini" / "chapters.py"))["CHAPTERS"]  # no PyTorch
 
 
 def version():
@@ -80,14 +82,18 @@ def add_codespace(app, pagename, templatename, context, doctree):
 
 
 def add_footer(app, pagename, templatename, context, doctree):
-    """Version, licences, and how to cite and to correct, at the foot of each page."""
+    """Slides, version, licences, and how to cite and to correct, at the foot of each page."""
     repository = app.config.html_theme_options.get("repository_url")
 
     def link(page, section, text):
         path = context["pathto"](f"book/{page}").removesuffix("#")  # the page itself
         return f'<a href="{path}#{section}">{text}</a>'
 
-    said = [
+    said = []
+    if pagename in {f"book/{chapter.file}" for chapter in CHAPTERS.values()}:
+        deck = f"../slides/{pagename.removeprefix('book/')}.html"
+        said.append(f'<a href="{deck}">Slides of this chapter</a>')
+    said += [
         link("about", "versions", f"Version {version()}"),
         f"Text and figures: {link('about', 'licences', 'CC BY 4.0')}. Code: MIT.",
         link("licences", "what-others-made", "What others made"),

@@ -20,10 +20,9 @@ import re
 import sys
 from importlib.metadata import distribution
 from pathlib import Path
-from runpy import run_path
 
 import nbformat
-from addresses import addresses, settings
+from addresses import CHAPTERS, addresses, settings
 from code_hues import paint_code
 from jupyter_cache import get_cache
 from nbconvert import SlidesExporter
@@ -35,7 +34,6 @@ from pygments.formatters import HtmlFormatter
 ROOT = Path(__file__).parents[1]
 LOOKS = Path(__file__).parent / "slides_template"
 FIGURES = ROOT / "d2lmini" / "figures"
-CHAPTERS = run_path(str(ROOT / "d2lmini" / "chapters.py"))["CHAPTERS"]  # no PyTorch
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 
