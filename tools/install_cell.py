@@ -25,7 +25,8 @@ GET = """\
     print("Installing d2lmini {version}, a minute or so.")
     %pip install --quiet "d2lmini[book] @ {address}"
     importlib.invalidate_caches()
-    print("Done. If a figure does not start, save the notebook and reload the page in the browser.")
+    print("Done; no restart is needed. Where a live figure shows an error, save the notebook and")
+    print("reload the page in the browser: JupyterLab knows new figures only then.")
 if importlib.util.find_spec("d2lmini") is None:
 """
 
