@@ -26,9 +26,7 @@ def on_slides(path):
 
 def deck_of(path):
     """The cells of the slides; here without outputs."""
-    cells = slides.lecture(nbformat.read(path, as_version=4))
-    cells = slides.with_running_heads(slides.without_bare_headings(cells))
-    return [*slides.with_notes(cells)]
+    return [*slides.slides_of(nbformat.read(path, as_version=4))]
 
 
 @each_chapter

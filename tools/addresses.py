@@ -89,10 +89,11 @@ def add_footer(app, pagename, templatename, context, doctree):
         path = context["pathto"](f"book/{page}").removesuffix("#")  # the page itself
         return f'<a href="{path}#{section}">{text}</a>'
 
-    said = []
-    if pagename in {f"book/{chapter.file}" for chapter in CHAPTERS.values()}:
-        deck = f"../slides/{pagename.removeprefix('book/')}.html"
-        said.append(f'<a href="{deck}">Slides of this chapter</a>')
+    said = [
+        f'<a href="../slides/{chapter.page}">Slides of this chapter</a>'
+        for chapter in CHAPTERS.values()
+        if pagename == f"book/{chapter.file}"
+    ]
     said += [
         link("about", "versions", f"Version {version()}"),
         f"Text and figures: {link('about', 'licences', 'CC BY 4.0')}. Code: MIT.",

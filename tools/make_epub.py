@@ -119,9 +119,11 @@ def fit_tables(chapters):
     for table in [
         table for chapter in chapters for table in chapter.body.select("table")
     ]:
-        printed = "dataframe" in table.get("class", [])
+        for cell in table.select(".dataframe th, .dataframe td"):
+            if len(cell.get_text(" ", strip=True)) > SENTENCE:
+                cell["class"] = "sentence"
         rows = [
-            [letters_of(cell, printed) for cell in row.select("th, td")]
+            [letters_of(cell) for cell in row.select("th, td")]
             for row in table.select("tr")
             if not row.select("[colspan]")
         ]
@@ -131,16 +133,13 @@ def fit_tables(chapters):
         table["style"] = f"font-size: min(0.88em, {share:.1f}vw)"
 
 
-def letters_of(cell, printed):
-    """How many letters of a cell one line must hold; a sentence of a program is marked."""
+def letters_of(cell):
+    """How many letters of a cell one line must hold."""
     text = cell.get_text(" ", strip=True)
     word = max(map(len, text.split()), default=0)
-    if not printed:
+    if not cell.find_parent(class_="dataframe"):
         return word
-    if len(text) <= SENTENCE:
-        return len(text)
-    cell["class"] = "sentence"
-    return max(word, COLUMN)
+    return max(word, COLUMN) if "sentence" in cell.get("class", []) else len(text)
 
 
 def fit_outputs(chapters):

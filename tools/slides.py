@@ -210,6 +210,11 @@ def with_notes(cells):
         slide.append(cell)
 
 
+def slides_of(notebook):
+    """The cells of a chapter's slides, as they are shown."""
+    return with_notes(with_running_heads(without_bare_headings(lecture(notebook))))
+
+
 def ran(path, cache):
     """A chapter with the outputs that the build has kept, and the state of its figures."""
     notebook = nbformat.read(path, as_version=4)
@@ -311,8 +316,8 @@ def framed(cells, chapter, config):
 
 def deck(chapter, notebook, state, looks, config):
     """The HTML of a deck."""
-    cells = with_notes(with_running_heads(without_bare_headings(lecture(notebook))))
-    slides = nbformat.v4.new_notebook(cells=list(framed(cells, chapter, config)))
+    cells = framed(slides_of(notebook), chapter, config)
+    slides = nbformat.v4.new_notebook(cells=list(cells))
     shown = json.dumps(slides)
     exporter = SlidesExporter(
         template_name=LOOKS.name,
