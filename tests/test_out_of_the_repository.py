@@ -9,13 +9,14 @@ import tomllib
 import zipfile
 from types import SimpleNamespace
 
-import addresses  # these four are of tools/
+import addresses  # these five are of tools/
 import back_matter
 import install_cell
 import pytest
 import set_up
+import take_away
 import yaml
-from package_file import build_wheel, name_wheel
+from package_file import build_wheel
 
 import d2lmini
 
@@ -32,6 +33,10 @@ def test_every_place_names_the_same_version():
 
 
 # The cell that installs the package.
+
+
+def cell_for(repository, site):
+    return install_cell.source(install_cell.requirement(repository, site))
 
 
 def run(cell, is_there, fetched=True):
@@ -54,7 +59,7 @@ def run(cell, is_there, fetched=True):
 
 @pytest.mark.parametrize("place", [("", ""), (REPOSITORY, SITE), ("", SITE)])
 def test_where_the_package_is_nothing_is_done(place):
-    assert run(install_cell.source(*place), is_there=True) == []
+    assert run(cell_for(*place), is_there=True) == []
 
 
 @pytest.mark.parametrize(
@@ -65,14 +70,14 @@ def test_where_the_package_is_nothing_is_done(place):
     ],
 )  # fmt: skip
 def test_where_it_is_missing_the_tagged_one_is_fetched(place, address):
-    (asked,) = run(install_cell.source(*place), is_there=False)
+    (asked,) = run(cell_for(*place), is_there=False)
     assert asked == f'install --quiet "d2lmini[book] @ {address}"'
 
 
 @pytest.mark.parametrize("place", [("", ""), (REPOSITORY, "")])
 def test_without_an_address_or_a_network_it_is_said_what_to_do(place):
     with pytest.raises(ModuleNotFoundError, match=rf"{addresses.wheel_name()}\[book\]"):
-        run(install_cell.source(*place), is_there=False, fetched=False)
+        run(cell_for(*place), is_there=False, fetched=False)
 
 
 # Buttons and the foot of a page.
@@ -197,18 +202,31 @@ def test_settings_of_the_container_can_be_read():
     assert [line for line in lines if line.startswith("USER ")] == ["USER ${NB_UID}"]
 
 
-def test_a_notebook_from_a_site_gets_the_package_from_there(tmp_path):
+def test_a_notebook_from_a_site_finds_the_package_and_the_other_pages_there(tmp_path):
     text = (ROOT / "book" / "02-masks.ipynb").read_text(encoding="utf-8")
     path = tmp_path / "book" / "02-masks.ipynb"
     path.parent.mkdir()
     path.write_text(text, encoding="utf-8")
-    name_wheel(tmp_path, SITE)
+    take_away.lead_to_site(tmp_path, SITE)
     before, after = (
         json.loads(text)["cells"],
         json.loads(path.read_text("utf-8"))["cells"],
     )
-    (changed,) = [b for a, b in zip(before, after, strict=True) if a != b]
-    assert f"{SITE}/{addresses.wheel_name()}" in "".join(changed["source"])
+    code, *markdown = [b for a, b in zip(before, after, strict=True) if a != b]
+    assert f"{SITE}/{addresses.wheel_name()}" in "".join(code["source"])
+    assert {cell["cell_type"] for cell in markdown} == {"markdown"}
+    links = re.findall(
+        r"\]\(([^)]*)\)", "".join(line for c in after for line in c["source"])
+    )
+    assert f"{SITE}/book/glossary.html#term-attention" in links
+    assert all(link.startswith(("#", "https://")) for link in links)
+
+
+def test_links_to_a_file_beside_the_pages_lead_to_the_site_too():
+    assert (
+        take_away.with_links_to(SITE, '<a href="../a.zip">')
+        == f'<a href="{SITE}/a.zip">'
+    )
 
 
 def test_the_citation_has_an_address_once_there_is_one(monkeypatch):
@@ -230,17 +248,49 @@ def test_other_versions_are_named_where_they_are(monkeypatch):
     assert [said.count(place) for place in places] == [1, 1, 1]
 
 
-def test_the_book_as_one_file_is_on_the_site_or_can_be_made(monkeypatch):
-    monkeypatch.setenv("SITE_ADDRESS", "")
-    assert "`make pdf`" in back_matter.files() and "href" not in back_matter.files()
-    monkeypatch.setenv("SITE_ADDRESS", SITE)
+def test_what_is_one_file_is_beside_the_pages_or_can_be_made(monkeypatch):
+    def links():
+        return re.findall('href="../([^"]*)"', back_matter.files())
+
     name = "the-transformer-by-running-it"
-    assert re.findall('href="([^"]*)"', back_matter.files()) == [
-        f"../{name}.pdf",
-        f"../{name}.epub",
-    ]
+    zips = [f"{name}-notebooks.zip", f"{name}-project.zip"]
+    monkeypatch.setenv("SITE_ADDRESS", "")
+    assert "`make pdf`" in back_matter.files() and links() == zips
+    monkeypatch.setenv("SITE_ADDRESS", SITE)
+    assert links() == [f"{name}.pdf", f"{name}.epub", *zips]
     site = (ROOT / ".github/workflows/pages.yml").read_text(encoding="utf-8")
     assert "make site" in site
+
+
+def test_the_zip_of_the_project_has_what_the_repository_has(tmp_path):
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip("not a git checkout")
+    take_away.zip_project(tmp_path / "book.zip")
+    with zipfile.ZipFile(tmp_path / "book.zip") as project:
+        assert set(project.namelist()) == {f"book/{n}" for n in done.stdout.split()}
+        assert project.getinfo("book/.ci/run").external_attr >> 16 & 0o100
+
+
+def test_the_zip_of_the_notebooks_is_the_same_each_time(tmp_path):
+    wheel = tmp_path / addresses.wheel_name()
+    wheel.write_bytes(b"a wheel")
+    for name in ("once", "again"):
+        (tmp_path / name).mkdir()
+        take_away.zip_notebooks(wheel, tmp_path / name / "all.zip")
+    once, again = ((tmp_path / n / "all.zip").read_bytes() for n in ("once", "again"))
+    assert once == again
+    with zipfile.ZipFile(tmp_path / "once" / "all.zip") as notebooks:
+        names = {name.removeprefix("all/") for name in notebooks.namelist()}
+        assert notebooks.read(f"all/{wheel.name}") == b"a wheel"
+        masks = json.loads(notebooks.read("all/02-masks.ipynb"))
+        assert wheel.name in notebooks.read("all/README.txt").decode()
+    pages = {p.name for p in (ROOT / "book").iterdir() if p.suffix in (".ipynb", ".md")}
+    licences = {"LICENSE", "LICENSE-TEXT"}
+    assert names == {*pages, *licences, "README.txt", wheel.name}
+    (cell,) = [cell for cell in masks["cells"] if cell["id"] == install_cell.ID]
+    asked = run("".join(cell["source"]), is_there=False)
+    assert asked == [f'install --quiet "./{wheel.name}[book]"']
 
 
 def test_each_package_in_the_pages_brings_its_licence():

@@ -37,7 +37,7 @@ def chapters():
         paper.Chapter("02-masks", "The pieces", body(PAGE)),
         paper.Chapter("glossary", "Back matter", body(glossary)),
     ]
-    paper.lead_to_ids(found)
+    paper.lead_to_ids(found, None)
     return found
 
 
@@ -50,7 +50,7 @@ def test_ids_are_of_their_page_and_links_follow(chapters):
 def test_a_link_to_nothing_is_an_error():
     lost = body('<section id="a"><h1>A</h1><a href="#lost">?</a></section>')
     with pytest.raises(KeyError):
-        paper.lead_to_ids([paper.Chapter("a", "", lost)])
+        paper.lead_to_ids([paper.Chapter("a", "", lost)], None)
 
 
 def test_hints_solutions_and_answers_are_gathered(chapters):
@@ -138,10 +138,17 @@ def test_a_long_line_goes_on_to_the_right_of_where_it_began():
     assert line["style"] == "--hang: 8ch" and str(line.b) in long
 
 
-def test_a_file_beside_the_pages_is_no_link_on_paper():
-    page = body('<section id="a"><h1>A</h1><a href="../figures.zip">all</a></section>')
-    paper.lead_to_ids([paper.Chapter("a", "", page)])
-    assert "all" in page.get_text() and not page.select("a")
+def test_a_file_beside_the_pages_is_on_the_site_or_no_link_on_paper():
+    def link(address):
+        page = body(
+            '<section id="a"><h1>A</h1><a href="../figures.zip">all</a></section>'
+        )
+        paper.lead_to_ids([paper.Chapter("a", "", page)], address)
+        assert "all" in page.get_text()
+        return page.a and page.a["href"]
+
+    assert link(None) is None
+    assert link("https://a.example/b") == "https://a.example/b/figures.zip"
 
 
 def test_a_wide_table_has_type_in_which_its_cells_fit():

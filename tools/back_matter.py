@@ -4,7 +4,7 @@
                    from the packages that are installed
 <!-- citation -->  how to cite the book, from CITATION.cff
 <!-- versions -->  which version of the package this is, and where the others are
-<!-- files -->     where the PDF and the ePub are, or how to make them
+<!-- files -->     what can be downloaded: notebooks, project, PDF and ePub
 """
 
 import os
@@ -14,6 +14,7 @@ from importlib.metadata import distribution
 import yaml
 from addresses import ROOT, addresses, file_name, version
 from book_fonts import font_licence
+from take_away import names
 
 # Package -> (what of it lies in the pages, its licence). A test compares the list with the pages.
 BUNDLED = {
@@ -118,17 +119,27 @@ def versions():
 
 
 def files():
-    """Where the book is as one file: `make site` puts two beside the pages of a site."""
+    """What is one file: two zips beside the pages, and on a site what `make site` puts there."""
+    name, (notebooks, project) = file_name(), names()
+    said = []
+    if addresses()[1]:
+        said = [
+            f'<a href="../{name}.pdf">The book as PDF</a>, for paper.',
+            f'<a href="../{name}.epub">The book as ePub</a>, for e-readers.',
+        ]
+    said += [
+        f'<a href="../{notebooks}">All notebooks</a>, for those who have Jupyter and PyTorch. '
+        "Unpack the zip and open its folder; the package is in it, and the first cell of each "
+        "notebook installs it.",
+        f'<a href="../{project}">The project</a>: text, code and tests. Python is all that it '
+        "needs. Unpack the zip; in its folder, `make lab` opens the notebooks and `make book` "
+        "builds the pages. Its README says how to do without `make`, on Windows for instance.",
+    ]
     if not addresses()[1]:
-        return (
-            "In the project's folder, `make pdf` makes a PDF of the whole book, for paper, and "
-            "`make epub` an ePub, for e-readers."
+        said.append(
+            "For a PDF, type `make pdf` in the project's folder; for an ePub, `make epub`."
         )
-    name = file_name()
-    return (
-        f'The whole book is also one file: <a href="../{name}.pdf">a PDF</a>, for paper, and '
-        f'<a href="../{name}.epub">an ePub</a>, for e-readers.'
-    )
+    return "\n".join(f"- {what}" for what in said)
 
 
 def fill(app, docname, content):

@@ -3,7 +3,7 @@
 On Colab and Kaggle, or beside a notebook that was downloaded, there is no d2lmini yet. Where it is
 to come from is said in _config.yml: from the repository's tag of this version, else from the wheel
 that lies beside the built pages. With neither address, the cell says which file to install. The
-notebooks that a site offers get the wheel of that site (package_file.py).
+notebooks that readers take from the pages get the wheel of those pages (take_away.py).
 """
 
 import nbformat
@@ -23,7 +23,7 @@ if importlib.util.find_spec("d2lmini") is None:
     )"""
 GET = """\
     print("Installing d2lmini {version}, a minute or so.")
-    %pip install --quiet "d2lmini[book] @ {address}"
+    %pip install --quiet "{requirement}"
     importlib.invalidate_caches()
     print("Done; no restart is needed. Where a live figure shows an error, save the notebook and")
     print("reload the page in the browser: JupyterLab knows new figures only then.")
@@ -31,24 +31,27 @@ if importlib.util.find_spec("d2lmini") is None:
 """
 
 
-def source(repository, site):
-    """The text of the cell."""
+def requirement(repository, site):
+    """What pip is asked for; nothing, while there is no address."""
     if repository:
-        address = f"{repository}/archive/refs/tags/v{version()}.zip"
-    elif site:
-        address = f"{site}/{wheel_name()}"
-    else:
+        return f"d2lmini[book] @ {repository}/archive/refs/tags/v{version()}.zip"
+    return f"d2lmini[book] @ {site}/{wheel_name()}" if site else ""
+
+
+def source(requirement):
+    """The text of the cell."""
+    if not requirement:
         what = "The package d2lmini is missing"
         return CELL.format(get="", what=what, wheel=wheel_name())
-    get = GET.format(version=version(), address=address)
+    get = GET.format(version=version(), requirement=requirement)
     what = "d2lmini could not be fetched (is there a network?)"
     return CELL.format(get=get, what=what, wheel=wheel_name())
 
 
-def with_install_cell(notebook, repository, site):
+def with_install_cell(notebook, requirement):
     """The notebook with the cell before its other code, in its present form. Changes it."""
     cells = [cell for cell in notebook.cells if cell.get("id") != ID]
-    cell = nbformat.v4.new_code_cell(source(repository, site), id=ID)
+    cell = nbformat.v4.new_code_cell(source(requirement), id=ID)
     cell.metadata = nbformat.from_dict(
         {"jupyter": {"source_hidden": True}, "tags": [TAG]}
     )

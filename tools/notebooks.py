@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nbformat
 from addresses import addresses
-from install_cell import with_install_cell
+from install_cell import requirement, with_install_cell
 
 from d2lmini.course.notebooks import text_of
 
@@ -33,7 +33,7 @@ def canonical(text):
         }
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    return text_of(with_install_cell(notebook, *addresses()))
+    return text_of(with_install_cell(notebook, requirement(*addresses())))
 
 
 def main():

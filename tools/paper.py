@@ -87,7 +87,7 @@ def read_book(built):
     for part in contents["parts"]:
         files += [(part["caption"], entry["file"]) for entry in part["chapters"]]
     chapters = [read_page(built, part, file, address) for part, file in files]
-    lead_to_ids(chapters)
+    lead_to_ids(chapters, address)
     last_part = [chapter.part for chapter in chapters].index(files[-1][0])
     chapters.insert(last_part, gather_answers(chapters, files[-1][0]))
     return Book(
@@ -178,8 +178,8 @@ def show_stills(body, file, address):
         still.find_parent(class_="output").replace_with(figure)
 
 
-def lead_to_ids(chapters):
-    """Ids that are unique in the book, and links to them."""
+def lead_to_ids(chapters, address):
+    """Ids that are unique in the book, and links to them, or to a file of the site."""
     found = {}  # what a link of a page says -> the id
     for chapter in chapters:
         top = f"page-{chapter.name}"
@@ -191,8 +191,11 @@ def lead_to_ids(chapters):
     for chapter in chapters:
         for link in chapter.body.select("a[href]"):
             page, name = urldefrag(link["href"])
-            if page.startswith("../"):
-                link.unwrap()  # a file beside the pages, such as the slides
+            if page.startswith("../"):  # a file beside the pages, such as the slides
+                if address:
+                    link["href"] = address + page.removeprefix("..")
+                else:
+                    link.unwrap()
             elif "://" not in page:
                 link["href"] = "#" + found[Path(page).stem or chapter.name, name]
 

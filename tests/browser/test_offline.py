@@ -136,7 +136,7 @@ def test_buttons_of_the_theme_do_what_they_say_without_handlers_in_the_page(visi
     opened = visit("file", MASKS)
     page = opened.page
     page.evaluate("window.print = () => { window.printed = true; }")
-    page.get_by_label("Download this page").click()
+    page.get_by_label("Download", exact=True).click()
     page.locator(".btn-download-pdf-button").click()
     assert page.evaluate("window.printed")
     page.locator(".btn-fullscreen-button").click()
