@@ -163,6 +163,17 @@ def test_each_plausible_mistake_is_rejected_and_named(exercise):
 
 
 @each_exercise
+def test_a_place_that_is_named_is_in_the_chapter(exercise):
+    """A mistake that the chapter explains: it names the section, and not the chapter itself."""
+    page = EXERCISE_PAGES[exercise.name.rpartition("-")[0]]
+    cells = nbformat.read(BOOK / f"{page.file}.ipynb", as_version=4).cells
+    headings = re.findall(r"^##+ (.+)$", "\n".join(c.source for c in cells), re.M)
+    for text in exercise.mistakes:
+        assert set(re.findall(r'see "([^"]+)"', text)) <= set(headings)
+        assert f"see chapter {page.number}" not in text
+
+
+@each_exercise
 def test_a_solution_is_not_handed_in_for_the_reader(exercise):
     """Who runs all cells must not find exercises solved in the report."""
     assert "check.exercise" not in NOTEBOOKS[exercise.name][2]

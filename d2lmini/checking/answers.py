@@ -167,11 +167,11 @@ def picture(mask: torch.Tensor) -> str:
     )
 
 
-def shown(value):
-    """A value as short gives it; a small mask as a picture."""
+def can_be_drawn(value):
+    """Whether a value is a mask, and small enough for a picture."""
     is_mask = isinstance(value, torch.Tensor) and value.dtype == torch.bool
     small = is_mask and value.dim() > 1 and 0 < value.numel() <= 150
-    return picture(value) if small and value.layout == torch.strided else short(value)
+    return small and value.layout == torch.strided
 
 
 def unchanged(now, before):

@@ -14,7 +14,14 @@ from random import Random
 import torch
 
 from d2lmini.chapters import CHAPTERS, EXERCISE_PAGES
-from d2lmini.checking.answers import difference, form_problem, short, shown, unchanged
+from d2lmini.checking.answers import (
+    can_be_drawn,
+    difference,
+    form_problem,
+    picture,
+    short,
+    unchanged,
+)
 from d2lmini.checking.exercise import Exercise
 
 CPU = torch.device(
@@ -324,12 +331,15 @@ def _fails(mistake, case):
 
 
 def _shown(answer, case, got, due):
-    """The case, what was due and what came, each on a line of its own."""
+    """The case, what was due and what came, each on a line of its own; two masks as pictures."""
     if not case:  # a prediction: what is due is the solution
         return ""
+    drawn = can_be_drawn(due) and can_be_drawn(got)
+    show = picture if drawn else short
     called = _named(answer, case)
-    due, got = (textwrap.indent(shown(value), 9 * " ").strip() for value in (due, got))
-    return f"\nwith     {called}\nexpected {due}\ngot      {got}"
+    due, got = (textwrap.indent(show(value), 9 * " ").strip() for value in (due, got))
+    legend = "\n(■ may look, · may not)" if drawn else ""
+    return f"\nwith     {called}\nexpected {due}\ngot      {got}{legend}"
 
 
 def _named(answer, case):

@@ -232,7 +232,7 @@ EXERCISES = [
                 [-0.5, 0.5, -0.5, 0.5], [0.0] * 4, [-1 / 3, -1 / 3, -1 / 3, 1.0]
             ],
             "deviations from the mean that are not divided": lambda: _by_hand_deviations().tolist(),
-            "a token of equal features that is left as it is; see chapter 6": lambda: [
+            'a token of equal features that is left as it is; see "Normalise"': lambda: [
                 by_hand()[0], [2.0] * 4, by_hand()[2]
             ],
         },
@@ -248,7 +248,8 @@ EXERCISES = [
         cells_that_count,
         [(kind, *sizes) for sizes in ((1, 2, 3), (2, 3, 4), (64, 10, 32)) for kind in KINDS],
         {
-            "layer normalisation over a whole sentence; see chapter 6": lambda kind, b, s, d: (
+            'layer normalisation over a whole sentence; '
+            'see "Which numbers enter the mean"': lambda kind, b, s, d: (
                 s * d if kind == "layer" else cells_that_count(kind, b, s, d)
             ),
             "layer and batch exchanged": lambda kind, b, s, d: cells_that_count(
@@ -289,14 +290,16 @@ EXERCISES = [
         ],
         {
             "a variance divided by d - 1 instead of d": _unbiased,
-            "layer normalisation over steps and features; see chapter 6": lambda X, w, b, e: (
+            'layer normalisation over steps and features; '
+            'see "Which numbers enter the mean"': lambda X, w, b, e: (
                 _over(X, w, b, e, (1, 2))
             ),
-            "batch normalisation; see chapter 6": lambda X, w, b, e: _over(X, w, b, e, (0, 1)),
+            'batch normalisation; '
+            'see "Which numbers enter the mean"': lambda X, w, b, e: _over(X, w, b, e, (0, 1)),
             "an eps outside the root": lambda X, w, b, e: (
                 (X - X.mean(-1, keepdim=True)) / (X.std(-1, correction=0, keepdim=True) + e) * w + b
             ),
-            "a division without eps; see chapter 6": lambda X, w, b, e: layer_norm(X, w, b, 0.0),
+            'a division without eps; see "Normalise"': lambda X, w, b, e: layer_norm(X, w, b, 0.0),
             "a division by the root mean square, without the mean taken off": lambda X, w, b, e: (
                 X / torch.sqrt(X.square().mean(-1, keepdim=True) + e) * w + b
             ),
@@ -343,7 +346,7 @@ EXERCISES = [
             _add_case(2, 4, 8, 0.5),
         ],
         {
-            "dropout on the sum; see chapter 6": lambda X, Y, keep, p: (
+            'dropout on the sum; see "Dropout stays on the branch"': lambda X, Y, keep, p: (
                 _norm((X + Y) * keep / (1 - p))
             ),
             "dropout on the result": lambda X, Y, keep, p: _norm(X + Y) * keep / (1 - p),
@@ -364,10 +367,12 @@ EXERCISES = [
             "a sum without dropout": lambda X, Y, keep, p: _norm(X + Y),
             "a branch without the shortcut": lambda X, Y, keep, p: _norm(Y * keep / (1 - p)),
             "a norm of the branch alone": lambda X, Y, keep, p: X + _norm(Y * keep / (1 - p)),
-            "layer normalisation over steps and features; see chapter 6": lambda X, Y, keep, p: (
+            'layer normalisation over steps and features; '
+            'see "Which numbers enter the mean"': lambda X, Y, keep, p: (
                 _over(X + Y * keep / (1 - p), 1.0, 0.0, 1e-5, (1, 2))
             ),
-            "batch normalisation in place of layer normalisation; see chapter 6": (
+            'batch normalisation in place of layer normalisation; '
+            'see "Which numbers enter the mean"': (
                 lambda X, Y, keep, p: _over(X + Y * keep / (1 - p), 1.0, 0.0, 1e-5, (0, 1))
             ),
         },
@@ -387,8 +392,8 @@ EXERCISES = [
             (_draw(2, 3, 4), _branches(4, 3)),
         ],
         {
-            "post-norm; see chapter 6": post_norm,
-            "pre-norm without the last norm; see chapter 6": without_last_norm,
+            'post-norm; see "Before or after"': post_norm,
+            'pre-norm without the last norm; see "Before or after"': without_last_norm,
             "a shortcut that starts after the norm": through_the_norm,
             "a norm of what comes out of the branch": norm_of_the_branch,
             "a stack without shortcuts": without_shortcut,

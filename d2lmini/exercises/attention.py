@@ -166,7 +166,7 @@ EXERCISES = [
             "slices of W_o in split-then-project (it comes after the heads are merged)": (
                 lambda d, h: (4 * d**2, 4 * (d // h) ** 2)
             ),
-            "heads that each have matrices of the full width; see chapter 4": (
+            'heads that each have matrices of the full width; see "Several heads"': (
                 lambda d, h: (3 * h * d**2 + d**2, 3 * (d // h) ** 2 + d**2)
             ),
         },

@@ -114,7 +114,8 @@ EXERCISES = [
         by_hand,
         [()],
         {
-            "two layers without the ReLU between them; see chapter 5": lambda: [10.0, -5.0],
+            'two layers without the ReLU between them; '
+            'see "Without the ReLU"': lambda: [10.0, -5.0],
             "a first bias that is added after the ReLU": lambda: [10.0, -4.0],
             "a ReLU on the outputs, which have none": lambda: [10.0, 0.0],
             "a network without its first bias": lambda: [12.0, -4.0],
@@ -142,7 +143,8 @@ EXERCISES = [
             "two biases of a token's size; the first has that of the hidden layer": (
                 lambda d, f, n: 2 * d * f + 2 * d
             ),
-            "a network of its own for each position; see chapter 5": lambda d, f, n: (
+            'a network of its own for each position; '
+            'see "The same network at every position"': lambda d, f, n: (
                 n * count_numbers(d, f, n)
             ),
             "one matrix instead of two": lambda d, f, n: d * f + f,
@@ -184,7 +186,7 @@ EXERCISES = [
             _arrays(1, 2, 3, 2),
             _arrays(4, 3, 5, 3), _arrays(3, 4, 4, 4), _arrays(3, 4, 6, 8)],
         {
-            "two layers without the ReLU between them; see chapter 5": (
+            'two layers without the ReLU between them; see "Without the ReLU"': (
                 lambda X, W1, b1, W2, b2: (X @ W1.T + b1) @ W2.T + b2
             ),
             "a ReLU after the second layer, too": lambda *arrays: torch.relu(network(*arrays)),

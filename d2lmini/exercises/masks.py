@@ -169,10 +169,10 @@ EXERCISES = [
             (torch.tensor([[5, 7, 2, 4], [4, 0, 1, 1]]), 1),
         ],
         {
-            "a mask with its meaning swapped; see chapter 2": lambda t, pad: (
+            'a mask with its meaning swapped; see "One convention"': lambda t, pad: (
                 ~mask_from_tokens(t, pad)
             ),
-            "padding masked on the query axis; see chapter 2": lambda t, pad: (
+            'padding masked on the query axis; see "One convention"': lambda t, pad: (
                 mask_from_tokens(t, pad).mT
             ),
             "a mask without the axes for heads and queries": lambda t, pad: t != pad,
@@ -202,7 +202,7 @@ EXERCISES = [
             (_scores(2, 1, 3, 3) * 50, padding_mask(torch.tensor([3, 1]), 3)),
         ],
         {
-            "a mask with its meaning swapped; see chapter 2": lambda s, m: (
+            'a mask with its meaning swapped; see "One convention"': lambda s, m: (
                 masked_softmax(s, ~m)
             ),
             "softmax over the wrong axis; see chapter 4": bugs.softmax_over_queries,
@@ -245,7 +245,7 @@ EXERCISES = [
         causal_mask,
         [(1, 2), (2, 2), (2, 5), (4, 4)],
         {
-            "a mask with its meaning swapped; see chapter 2": lambda q, k: (
+            'a mask with its meaning swapped; see "One convention"': lambda q, k: (
                 ~causal_mask(q, k)
             ),
             "a causal mask without the offset: the queries are taken for the first positions": (

@@ -154,9 +154,8 @@ EXERCISES = [
             "a wavelength without the factor 2 pi": lambda c, d: (
                 wavelength(c, d) / (2 * math.pi)
             ),
-            "an exponent that counts columns, so that sine and cosine are no pair; see chapter 3": (
-                lambda c, d: 2 * math.pi * 10000 ** (c / d)
-            ),
+            "an exponent that counts columns, so that sine and cosine are no pair; "
+            'see "Hands of a clock"': (lambda c, d: 2 * math.pi * 10000 ** (c / d)),
             "the column in place of its pair: 2c / d": lambda c, d: (
                 2 * math.pi * 10000 ** (2 * c / d)
             ),
@@ -182,14 +181,14 @@ EXERCISES = [
             (_random(3, 5, 8), 7),
         ],
         {
-            "positions added on the batch axis; see chapter 3": lambda X, start: (
+            'positions added on the batch axis; see "Adding them"': lambda X, start: (
                 bugs.PositionsOnBatch(X.shape[-1])(X)
             ),
             "an encoding that forgets start; see chapter 7": lambda X, start: encode(
                 X, 0
             ),
             "all sines first, then all cosines": halves,
-            "cosines with exponents of their own; see chapter 3": lambda X, start: (
+            'cosines with exponents of their own; see "Hands of a clock"': lambda X, start: (
                 encode_by(
                     X, start, angles(X, start, torch.arange(X.shape[-1]) / X.shape[-1])
                 )
@@ -313,7 +312,7 @@ EXERCISES = [
                 X, positions=-torch.arange(X.shape[1])[:, None]
             ),
             "positions that are added": lambda X: encode(X, 0),
-            "a turn by the place in the batch; see chapter 3": lambda X: turned(
+            'a turn by the place in the batch; see "Adding them"': lambda X: turned(
                 X, positions=torch.arange(len(X))[:, None, None]
             ),
             "hands that all turn at the same speed": lambda X: turned(

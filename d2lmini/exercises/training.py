@@ -223,7 +223,7 @@ EXERCISES = [
             (torch.tensor([[7, 8, 3], [9, 3, 0]]), 1),
         ],
         {
-            "a target that is not shifted; see chapter 8": bugs.not_shifted,
+            'a target that is not shifted; see "Without the shift"': bugs.not_shifted,
             "a shift to the left": lambda tgt, bos: F.pad(tgt, (-1, 1), value=bos),
             "bos in place of the first token, which must be read, too": lambda tgt, bos: (
                 F.pad(tgt[:, 1:], (1, 0), value=bos)
@@ -253,7 +253,7 @@ EXERCISES = [
             _batch(4, 4, 5, seed=2, lens=[3, 1, 4, 1]),
         ],
         {
-            "a loss averaged over the padding; see chapter 8": bugs.loss_over_padding,
+            'a loss averaged over the padding; see "The loss, in a unit"': bugs.loss_over_padding,
             "a loss of all positions, the padding included": lambda logits, labels, lens: (
                 F.cross_entropy(logits.flatten(0, 1), labels.flatten())
             ),

@@ -105,7 +105,7 @@ export function steady(element, height) {
 // and without numbers when none is any more. point(i, j) points at a cell, point() at none.
 //
 // update({ rows, columns, value, explain, ... }): labels of both axes; value(i, j) a number;
-// top the number that gets the strongest colour; digits of the numbers, null for none; heading in
+// top the number that gets the deepest colour; digits of the numbers, null for none; heading in
 // place of the title, a remark after it, axes in place of what rows and columns are; mark and
 // markColumn, a row and a column to point out.
 export function matrix({ title, rowsAre, columnsAre, onReach, onChoose, onLight }) {
@@ -215,7 +215,7 @@ export function matrix({ title, rowsAre, columnsAre, onReach, onChoose, onLight 
     [...body.querySelectorAll("th")].forEach((th, i) => label(th, rows[i], 24));
     const numbers = rows.map((_, i) => columns.map((_, j) => value(i, j)));
     const has = (rule) => numbers.some((row) => row.some(rule));
-    scale.textContent = `strongest: ${has((v) => v < 0 && v > -Infinity) ? "±" : ""}${top}${
+    scale.textContent = `deepest colour: ${has((v) => v < 0 && v > -Infinity) ? "±" : ""}${top}${
       has((v) => Math.abs(v) > top && Number.isFinite(v)) ? " and beyond" : ""}${
       has((v) => v === -Infinity) ? "; hatched: hidden" : ""}`;
     cells.forEach((row, i) => row.forEach((cell, j) => {
