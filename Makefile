@@ -121,7 +121,7 @@ $(VENV)/installed: requirements.txt pyproject.toml
 	touch $@
 
 # Sphinx reads a page again when the page changes; what the extensions make of it may have changed too.
-_build/tools-unchanged: $(wildcard tools/*.py book/_templates/*)
+_build/tools-unchanged: _config.yml $(wildcard tools/*.py book/_templates/*)
 	rm -rf _build/.doctrees
 	mkdir -p _build
 	touch $@

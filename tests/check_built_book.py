@@ -115,6 +115,23 @@ def problems(root):
                 yield f"{place}: {url} has no such target"
 
 
+LINK = re.compile(r"\]\(([\w-]+)\.(?:ipynb|md)(?:#([\w-]+))?\)")
+
+
+def lost_from_notebooks(root):
+    """One line for each link of a notebook to which the pages have no such place.
+
+    On a site, the links of a notebook that is downloaded lead to the pages.
+    """
+    places = {
+        path.stem: Page(path).ids for path in sorted((root / "book").glob("*.html"))
+    }
+    for path in sorted((root / "_sources" / "book").glob("*.ipynb")):
+        for page, place in LINK.findall(path.read_text(encoding="utf-8")):
+            if page not in places or (place and place not in places[page]):
+                yield f"{path.name}: no page has {page}#{place}"
+
+
 def misnumbered(root):
     """One line for each page whose exercises are not numbered as its notebook's are."""
     for page in EXERCISE_PAGES.values():
@@ -208,7 +225,14 @@ def main(root):
     if not (root / "index.html").exists():
         sys.exit(f"{root} holds no built book")
     root = root.resolve()
-    checks = problems, misnumbered, unknown_formulas, unpaired, too_heavy
+    checks = (
+        problems,
+        lost_from_notebooks,
+        misnumbered,
+        unknown_formulas,
+        unpaired,
+        too_heavy,
+    )
     found = [problem for check in checks for problem in check(root)]
     in_order = "links, files, numbers, formulas, sizes and pictures are in order"
     print("\n".join(found) or f"{root}: {in_order}")

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import nbformat
@@ -42,38 +43,58 @@ def python(tmp_path_factory):
     return python
 
 
-def test_downloaded_notebooks_run_with_the_package_beside_the_pages(
-    python, built, tmp_path
+def run(python, notebook):
+    """What running a notebook said, and the notebook with its outputs."""
+    done = subprocess.run(
+        [python, "-c", RUN, notebook],
+        cwd=notebook.parent,
+        capture_output=True,
+        text=True,
+    )
+    return done, nbformat.read(notebook, as_version=4)
+
+
+def test_notebooks_run_with_the_package_beside_the_pages_or_beside_them(
+    python, built, tmp_path, monkeypatch
 ):
-    def run(name):
+    def downloaded(name):
         # As the download button gives it, in a folder with nothing else.
         notebook = tmp_path / name
         notebook.write_bytes((built / "_sources" / "book" / name).read_bytes())
-        done = subprocess.run(
-            [python, "-c", RUN, notebook], cwd=tmp_path, capture_output=True, text=True
-        )
-        return done, nbformat.read(notebook, as_version=4)
+        return notebook
 
-    done, _ = run("02-masks.ipynb")
+    done, _ = run(python, downloaded("02-masks.ipynb"))
     (line,) = re.findall(r'%pip install "FOLDER/(.+?)"', done.stderr)[-1:]
 
     # What the cell says to do.
     pins = tmp_path / "pins.txt"
     pins.write_text("\n".join(LOCKED), "utf-8")
-    pip = [python, "-m", "pip", "install", "--quiet", "--constraint", pins]
-    subprocess.run([*pip, f"{built}/{line}"], check=True)
+    monkeypatch.setenv("PIP_CONSTRAINT", str(pins))
+    pip = [python, "-m", "pip", "--quiet"]
+    subprocess.run([*pip, "install", f"{built}/{line}"], check=True)
 
     for name in ("02-masks.ipynb", "index.ipynb"):
-        done, notebook = run(name)
+        done, notebook = run(python, downloaded(name))
         assert done.returncode == 0, done.stderr[-2000:]
-        outputs = [
-            output for cell in notebook.cells for output in cell.get("outputs", [])
-        ]
-        views = [
-            output.data["application/vnd.jupyter.widget-view+json"]["model_id"]
-            for output in outputs
-            if "application/vnd.jupyter.widget-view+json" in output.get("data", {})
-        ]
-        (states,) = notebook.metadata.widgets.values()
-        modules = {states["state"][view]["model_module"] for view in views}
-        assert "anywidget" in modules, "no figure has started"
+        assert "anywidget" in started(notebook), "no figure has started"
+
+    # All of them bring the package, and install it.
+    subprocess.run([*pip, "uninstall", "--yes", "d2lmini"], check=True)
+    with zipfile.ZipFile(next(built.glob("*-notebooks.zip"))) as notebooks:
+        notebooks.extractall(tmp_path / "all of them")
+    (notebook,) = (tmp_path / "all of them").glob("*/02-masks.ipynb")
+    done, notebook = run(python, notebook)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "anywidget" in started(notebook)
+
+
+def started(notebook):
+    """The modules of the figures that a notebook shows."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    views = [
+        output.data["application/vnd.jupyter.widget-view+json"]["model_id"]
+        for output in outputs
+        if "application/vnd.jupyter.widget-view+json" in output.get("data", {})
+    ]
+    (states,) = notebook.metadata.widgets.values()
+    return {states["state"][view]["model_module"] for view in views}
