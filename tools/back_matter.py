@@ -131,9 +131,10 @@ def files():
         f'<a href="../{notebooks}">All notebooks</a>, for those who have Jupyter and PyTorch. '
         "Unpack the zip and open its folder; the package is in it, and the first cell of each "
         "notebook installs it.",
-        f'<a href="../{project}">The project</a>: text, code and tests. Python is all that it '
-        "needs. Unpack the zip; in its folder, `make lab` opens the notebooks and `make book` "
-        "builds the pages. Its README says how to do without `make`, on Windows for instance.",
+        f'<a href="../{project}">The project</a>: text, code and tests. It needs Python 3.11 or '
+        "newer, and gets the rest itself. Unpack the zip; in its folder, `make lab` opens the "
+        "notebooks and `make book` builds the pages. Its README says how to do without `make`, on "
+        "Windows for instance.",
     ]
     if not addresses()[1]:
         said.append(

@@ -149,3 +149,20 @@ def test_only_the_search_page_loads_the_texts(built):
         text = path.read_text(encoding="utf-8")
         assert ("searchindex.js" in text) == (path.name == "search.html")
         assert ("_static/search.js" in text) == (path.name == "search.html")
+
+
+# How far the words in the field are from the right edge of the magnifying glass.
+GAP = """field => {
+    const glass = field.parentElement.querySelector(".fa-magnifying-glass");
+    return field.getBoundingClientRect().left + parseFloat(getComputedStyle(field).paddingLeft)
+        - glass.getBoundingClientRect().right;
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_words_are_beside_the_glass(visit, width):
+    page = visit("file", "search.html", width=width).page
+    assert 0 < page.locator("main input[name=q]").evaluate(GAP) < 20
+    page = visit("file", "book/02-masks.html", width=width).page
+    page.keyboard.press("Control+k")
+    assert 0 < page.locator("dialog input[name=q]").evaluate(GAP) < 20
