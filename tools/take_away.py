@@ -9,6 +9,7 @@ project, as a zip: who has Python and nothing else types `make lab` in it, or `m
 
 import re
 import tempfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -64,12 +65,16 @@ def lead_to_site(folder, site):
 
 
 def write_zip(path, folder):
-    """A folder as a zip that unpacks into one: the same files give the same bytes."""
+    """A folder as a zip that unpacks into one.
+
+    Its files are of today: who unpacks a newer project over an older one has make see that.
+    """
+    today = time.localtime()[:6]
     with zipfile.ZipFile(path, "w") as out:
         for file in sorted(folder.rglob("*")):
             if file.is_file():
                 name = Path(path.stem, file.relative_to(folder)).as_posix()
-                entry = zipfile.ZipInfo(name)  # of 1980
+                entry = zipfile.ZipInfo(name, today)
                 entry.external_attr = file.stat().st_mode << 16  # .ci/run can be run
                 out.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED, 9)
 
