@@ -91,6 +91,7 @@ class MultiHeadAttention(nn.Module):
     def attention_weights(self):
         """Weights of the last pass, recomputed when asked for."""
         Q, K, mask = self.last_pass
+        # K stands in for the values: only the weights are wanted
         return scaled_dot_product_attention(Q, K, K, mask)[1]
 
     def split_heads(self, X):

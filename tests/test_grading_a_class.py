@@ -149,7 +149,7 @@ def test_a_known_mistake_is_named_with_hidden_cases_too(marks):
     found = marks(
         masks_2=cell("return (tokens == pad)[:, None, None]", "masks-2", "tokens, pad")
     )
-    text = "This behaves like a mask with its meaning swapped; see chapter 2."
+    text = 'This behaves like a mask with its meaning swapped; see "One convention".'
     assert found["masks-2"].message == text
 
 

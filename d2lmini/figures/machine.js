@@ -134,7 +134,7 @@ function render({ model, el }) {
     const idOnly = X[0].length === 1;
     const isOutput = block.part === "output";
     input.update({ heading: idOnly ? "input: ids" : "input X", rows: tokens, columns: columns(X),
-      top: idOnly ? 1000 : 3, digits: idOnly ? 0 : 1, value: (i, k) => X[i][k],
+      top: idOnly ? Infinity : 3, digits: idOnly ? 0 : 1, value: (i, k) => X[i][k],
       axes: `rows: positions; column${idOnly ? ": the id" : "s: features"}`,
       explain: (i, k) => `${show(X[i][k], idOnly ? 0 : 3)}, ${entering(trace[given.block], i, k, block)}` });
     output.update({ heading: isOutput ? "logits Y" : "output Y", rows: tokens,

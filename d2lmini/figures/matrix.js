@@ -105,9 +105,9 @@ export function steady(element, height) {
 // and without numbers when none is any more. point(i, j) points at a cell, point() at none.
 //
 // update({ rows, columns, value, explain, ... }): labels of both axes; value(i, j) a number;
-// top the number that gets the deepest colour; digits of the numbers, null for none; heading in
-// place of the title, a remark after it, axes in place of what rows and columns are; mark and
-// markColumn, a row and a column to point out.
+// top the number that gets the deepest colour, Infinity for no colours; digits of the numbers, null
+// for none; heading in place of the title, a remark after it, axes in place of what rows and columns
+// are; mark and markColumn, a row and a column to point out.
 export function matrix({ title, rowsAre, columnsAre, onReach, onChoose, onLight }) {
   const name = make("span", { className: "name" }, title);
   const shape = make("span", { className: "shape" });
@@ -215,9 +215,10 @@ export function matrix({ title, rowsAre, columnsAre, onReach, onChoose, onLight 
     [...body.querySelectorAll("th")].forEach((th, i) => label(th, rows[i], 24));
     const numbers = rows.map((_, i) => columns.map((_, j) => value(i, j)));
     const has = (rule) => numbers.some((row) => row.some(rule));
-    scale.textContent = `deepest colour: ${has((v) => v < 0 && v > -Infinity) ? "±" : ""}${top}${
-      has((v) => Math.abs(v) > top && Number.isFinite(v)) ? " and beyond" : ""}${
-      has((v) => v === -Infinity) ? "; hatched: hidden" : ""}`;
+    const [low, beyond, hidden] = [(v) => v < 0 && v > -Infinity,
+      (v) => Math.abs(v) > top && Number.isFinite(v), (v) => v === -Infinity].map(has);
+    scale.textContent = top === Infinity ? "" : `colours: ${low ? `−${top}` : 0} to ${top}${
+      beyond ? " and beyond" : ""}${hidden ? "; hatched: hidden" : ""}`;
     cells.forEach((row, i) => row.forEach((cell, j) => {
       const number = numbers[i][j];
       const level = Number.isFinite(number) ? Math.min(1, Math.abs(number) / (top || 1)) : 0;
