@@ -225,7 +225,7 @@ def softmax(scores, mask):
         (lambda s, m: softmax(s, m).half(), "Expected dtype torch.float32, got torch.float16."),
         (lambda s, m: softmax(s, m).double(), "The weights are (3, 3), torch.float64"),
         (lambda s, m: softmax(s, m) / 0 * 0, "numbers are NaN."),
-        (lambda s, m: softmax(s, m) * 1.1, "The numbers differ, first at [0, 0]: 1.1 is not 1.0."),
+        (lambda s, m: softmax(s, m) * 1.1, "numbers differ, first at [0, 0]: 1.1 instead of 1.0."),
         (lambda s, m: s.masked_fill_(~m, 0) and None, "raised RuntimeError"),
         (lambda s: s, "cannot be called with 2 arguments"),
     ],

@@ -123,6 +123,40 @@ def test_only_a_chapter_leads_to_its_slides(monkeypatch):
     assert "Slides" not in page_of("", monkeypatch, "book/about")["theme_extra_footer"]
 
 
+def test_the_menu_of_downloads_says_what_each_is(monkeypatch):
+    def texts(name, site):
+        monkeypatch.setenv("SITE_ADDRESS", site)
+        buttons = [
+            {"text": ".ipynb", "label": "download-source-button"},
+            {"text": ".pdf", "label": "download-pdf-button"},
+        ]
+        group = {"label": "download-buttons", "buttons": buttons}
+        context = {"header_buttons": [group], "pathto": lambda path, _: f"../{path}"}
+        take_away.offer(None, name, "page.html", context, None)
+        return {button["text"]: button.get("url") for button in group["buttons"]}
+
+    page = ["Notebook (.ipynb)", "Print this page", "All notebooks (.zip)"]
+    found = texts("book/02-masks", "")
+    assert [*found] == [*page, "Slides (.html)"]
+    assert found["Slides (.html)"] == "../slides/02-masks.html"
+    found = texts("book/teaching", SITE)
+    assert [*found] == [*page, "Book (.pdf)"]
+    assert found["Book (.pdf)"] == "../the-transformer-by-running-it.pdf"
+
+
+def test_a_copy_of_a_page_says_where_its_lists_are():
+    app = SimpleNamespace(config=SimpleNamespace(copyright="2026"))
+    for page, marks in (("about", 3), ("licences", 1)):
+        text = (ROOT / "book" / f"{page}.md").read_text(encoding="utf-8")
+        assert text.count("<!-- end -->") == marks
+        assert (
+            text.count(" of the built book ") + text.count(" the built book.") == marks
+        )
+        content = [text]
+        back_matter.fill(app, page, content)
+        assert "<!--" not in content[0] and "the built book" not in content[0]
+
+
 # The package as a file.
 
 

@@ -44,6 +44,13 @@ def test_heatmaps_show_the_numbers_on_one_scale():
     assert [tick.get_text() for tick in axes[3].get_xticklabels()] == list("vwxyz")
 
 
+def test_a_mask_has_no_scale_of_colours():
+    mask = torch.ones(1, 1, 3, 3).tril()
+    masks = mask.bool(), mask, torch.where(mask > 0, mask, torch.nan)
+    assert [len(drawn(show_heatmaps, m, "k", "q")) for m in masks] == [1, 1, 1]
+    assert len(drawn(show_heatmaps, mask / 2, "k", "q")) == 2
+
+
 def test_heatmaps_write_numbers_and_hatch_nan():
     matrices = np.array([[[[0.25, np.nan, -0.01], [1.0, 2.0, 0.0]]]])
     axis = drawn(show_heatmaps, matrices, "k", "q", digits=1)[0]

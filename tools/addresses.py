@@ -97,7 +97,7 @@ def add_footer(app, pagename, templatename, context, doctree):
     said += [
         link("about", "versions", f"Version {version()}"),
         f"Text and figures: {link('about', 'licences', 'CC BY 4.0')}. Code: MIT.",
-        link("licences", "what-others-made", "What others made"),
+        link("licences", "third-party-licences", "Third-party licences"),
         link("about", "how-to-cite-it", "Cite this book"),
         link("errata", "errata", "Errata"),
     ]

@@ -1,6 +1,6 @@
 """A Sphinx extension: what the back matter says of this very build.
 
-<!-- licences -->  of what others made in the pages: names, versions, texts of the licences,
+<!-- licences -->  of third-party work in the pages: names, versions, texts of the licences,
                    from the packages that are installed
 <!-- citation -->  how to cite the book, from CITATION.cff
 <!-- versions -->  which version of the package this is, and where the others are
@@ -49,6 +49,7 @@ BUNDLED = {
 }
 # It brings no text of MathJax's licence; this package is under the same.
 TEXT_FROM = {"sphinx-mathjax-offline": "requests"}
+PLACE = re.compile(r"<!-- (?P<what>\w+) -->.*?<!-- end -->", re.S)
 TEXT = re.compile(r"(^|/)[^/]*(LICEN[CS]E|OFL)[^/]*$", re.I)
 
 
@@ -144,16 +145,17 @@ def files():
 
 
 def fill(app, docname, content):
-    """Put what is asked for where a page asks for it."""
+    """Put what is asked for where a page asks for it, from a mark to the next `<!-- end -->`.
+
+    What stands there is for readers of a copy of the notebooks.
+    """
     said = {
-        "<!-- licences -->": listed_licences,
-        "<!-- citation -->": lambda: citation(app.config.copyright),
-        "<!-- versions -->": versions,
-        "<!-- files -->": files,
+        "licences": listed_licences,
+        "citation": lambda: citation(app.config.copyright),
+        "versions": versions,
+        "files": files,
     }
-    for mark, say in said.items():
-        if mark in content[0]:
-            content[0] = content[0].replace(mark, say())
+    content[0] = PLACE.sub(lambda place: said[place["what"]](), content[0])
 
 
 def setup(app):

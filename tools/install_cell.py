@@ -25,8 +25,8 @@ GET = """\
     print("Installing d2lmini {version}, a minute or so.")
     %pip install --quiet "{requirement}"
     importlib.invalidate_caches()
-    print("Done; no restart is needed. Where a live figure shows an error, save the notebook and")
-    print("reload the page in the browser: JupyterLab knows new figures only then.")
+    print("Done; no restart is needed. Where a live figure has no buttons, or shows an error,")
+    print("save the notebook and reload the page in the browser.")
 if importlib.util.find_spec("d2lmini") is None:
 """
 

@@ -99,6 +99,8 @@ def expand(notebook):
     cells, label = [], None
     for cell in notebook.cells:
         cell.metadata.pop("slideshow", None)  # of no page: slides.py reads it
+        if title := cell.metadata.get("mystnb", {}).get("code_prompt_show"):
+            cell.metadata.mystnb.code_prompt_hide = title  # stays when it is open
         if cell.cell_type != "markdown":
             cells.append(cell)
         elif exercise := EXERCISE.fullmatch(cell.source):

@@ -14,7 +14,7 @@ import zipfile
 from pathlib import Path
 
 import nbformat
-from addresses import ROOT, addresses, file_name, settings, wheel_name
+from addresses import CHAPTERS, ROOT, addresses, file_name, settings, wheel_name
 from install_cell import requirement, with_install_cell
 from package_file import copy_project
 
@@ -31,10 +31,12 @@ LICENCES = ("LICENSE", "LICENSE-TEXT")
 READ_ME = """\
 {title}: the notebooks
 
-Open this folder where you have Jupyter and PyTorch: in JupyterLab or in VS Code. Where the
-package of the book is missing, the first cell of each notebook installs it from a file in this
-folder, {wheel}; pip gets what that needs.
-
+Open this folder where you have Jupyter and PyTorch, in JupyterLab or in VS Code, and begin with
+index.ipynb or preface.ipynb. Where the package of the book is missing, the first cell of each
+notebook installs it from a file in this folder, {wheel}; pip gets what that
+needs. If a live figure then has no buttons, or shows an error, save the notebook and reload the
+page in the browser.
+{pages}
 Text and figures are under the licence CC BY 4.0 (LICENSE-TEXT), code under MIT (LICENSE).
 """
 # Links to other pages and files of the book; [text](#place) stays within the notebook.
@@ -89,7 +91,9 @@ def zip_notebooks(wheel, path):
                 notebook = nbformat.reads(text, as_version=4)
                 text = text_of(with_install_cell(notebook, f"./{wheel.name}[book]"))
             (folder / page.name).write_text(text, encoding="utf-8", newline="\n")
-        said = READ_ME.format(title=settings()["title"], wheel=wheel.name)
+        site = addresses()[1]
+        pages = f"\nThe pages are at {site}/\n" if site else ""
+        said = READ_ME.format(title=settings()["title"], wheel=wheel.name, pages=pages)
         (folder / "README.txt").write_text(said, encoding="utf-8", newline="\n")
         copy_project(LICENCES, folder)
         (folder / wheel.name).write_bytes(wheel.read_bytes())
@@ -115,23 +119,35 @@ def on_build_finished(app, exception):
 
 
 def offer(app, pagename, templatename, context, doctree):
-    """In the menu of what can be downloaded, say what each is; all notebooks are there too."""
+    """In the menu of what can be downloaded: what each thing is, and what else there is."""
+
+    def link(text, tooltip, path, icon="fas fa-file"):
+        url = context["pathto"](path, 1)
+        kind = {"type": "link", "label": f"download-{text.split()[-1][1:-1]}-button"}
+        return kind | {"text": text, "tooltip": tooltip, "icon": icon, "url": url}
+
+    more = [
+        link("All notebooks (.zip)", "All notebooks, with their package", names()[0])
+    ]
+    for chapter in CHAPTERS.values():
+        if pagename == f"book/{chapter.file}":
+            slides = f"slides/{chapter.page}"
+            more.append(link("Slides (.html)", "Slides of this chapter", slides))
+    if addresses()[1]:
+        pdf = f"{file_name()}.pdf"
+        more.append(
+            link("Book (.pdf)", "The whole book, for paper", pdf, "fas fa-file-pdf")
+        )
     for group in context.get("header_buttons", []):
         if group["label"] == "download-buttons":
             group["tooltip"] = "Download"
             for button in group["buttons"]:
-                what = "Notebook" if button["text"] == ".ipynb" else "Page"
-                button["text"] = f"{what} ({button['text']})"
-            group["buttons"].append(
-                {
-                    "type": "link",
-                    "text": "All notebooks (.zip)",
-                    "tooltip": "Download all notebooks, with the package that they use",
-                    "icon": "fas fa-file",
-                    "url": context["pathto"](names()[0], 1),
-                    "label": "download-all-button",
-                }
-            )
+                if button["label"] == "download-pdf-button":
+                    button["text"] = "Print this page"
+                else:
+                    what = "Notebook" if button["text"] == ".ipynb" else "Page"
+                    button["text"] = f"{what} ({button['text']})"
+            group["buttons"] += more
 
 
 def setup(app):

@@ -132,7 +132,7 @@ def _tensor_difference(got, due, tolerance):
         return ""
     first = tuple((~close).nonzero()[0].tolist())
     where = f", first at {list(first)}" if first else ""
-    return f"The numbers differ{where}: {short(got[first])} is not {short(due[first])}."
+    return f"The numbers differ{where}: {short(got[first])} instead of {short(due[first])}."
 
 
 def short(value):

@@ -334,11 +334,11 @@ def _shown(answer, case, got, due):
     """The case, what was due and what came, each on a line of its own; two masks as pictures."""
     if not case:  # a prediction: what is due is the solution
         return ""
-    drawn = can_be_drawn(due) and can_be_drawn(got)
+    drawn = can_be_drawn(due) and can_be_drawn(got) and due.shape == got.shape
     show = picture if drawn else short
     called = _named(answer, case)
     due, got = (textwrap.indent(show(value), 9 * " ").strip() for value in (due, got))
-    legend = "\n(■ may look, · may not)" if drawn else ""
+    legend = "\n(■ may attend, · may not)" if drawn else ""
     return f"\nwith     {called}\nexpected {due}\ngot      {got}{legend}"
 
 

@@ -145,7 +145,7 @@ EXERCISES = [
             "a padding mask without the causal mask": lambda lens, n: (
                 int(lens.sum()) * n
             ),
-            "a count of the real queries only, or of keys from the query on": lambda lens, n: (
+            "a count that leaves out the padded queries, which attend too": lambda lens, n: (
                 int((lens * (lens + 1)).sum()) // 2
             ),
             "pairs that one of the two masks allows, not both": lambda lens, n: int(
