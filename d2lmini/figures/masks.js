@@ -47,11 +47,9 @@ function render({ model, el }) {
     const steps = Math.max(1, ...read.map(({ tokens }) => tokens.length));
     frame.note(read.flatMap(({ tokens, note }, b) => {
       const extra = Math.min(validLens[b], steps) - tokens.length;
-      const notes = [note];
-      if (extra > 0 && tokens.length) notes.push(`The valid length counts ${extra} <pad> as real.`);
-      if (validLens[b] > steps) {
-        notes.push(`There are only ${steps} positions; padding_mask refuses a length like this.`);
-      }
+      const wrong = validLens[b] > steps ? `Of ${steps} positions, ${validLens[b]} cannot be real.`
+        : extra > 0 && tokens.length ? `The valid length counts ${extra} <pad> as real.` : "";
+      const notes = [note, wrong];
       return notes.filter(Boolean).map((text) => `${b ? "Second" : "First"} sentence: ${text}`);
     }).join(" "));
     // So that the three stay side by side.
