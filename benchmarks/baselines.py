@@ -82,9 +82,8 @@ class GRUDecoder(nn.Module):
 
     def forward(self, tokens, memory, memory_mask, state=None):
         if state is None:  # begin from the mean of what was read
-            real = memory_mask[:, 0, 0, :, None].to(
-                memory.dtype
-            )  # (batch, source steps, 1)
+            # (batch, source steps, 1)
+            real = memory_mask[:, 0, 0, :, None].to(memory.dtype)
             mean = (memory * real).sum(dim=1) / real.sum(dim=1)
             state = self.W_first(mean).tanh()[None]  # (1, batch, num_hiddens)
         Y, state = self.gru(self.dropout(self.embedding(tokens)), state)

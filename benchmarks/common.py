@@ -65,9 +65,8 @@ def held_out_bleu(net, vocabs, pairs):
     Returns: the score, how it was counted, and the translations.
     """
     device = next(net.parameters()).device
-    num_steps = (
-        2 * NUM_STEPS
-    )  # more than the longest sentence has; padding changes nothing
+    # more than the longest sentence has; padding changes nothing
+    num_steps = 2 * NUM_STEPS
     predictions = [
         predict_seq2seq(net, e, *vocabs, num_steps, device)[0] for e, _ in pairs
     ]
@@ -135,9 +134,8 @@ def summary(settings, runs):
     rows = []
     for setting in settings:
         mine = [run for run in runs if run["setting"] == setting]
-        found = pd.json_normalize(mine).select_dtypes(
-            "number"
-        )  # of a part as part.name
+        # of a part as part.name
+        found = pd.json_normalize(mine).select_dtypes("number")
         row = {"runs": len(found)}
         for key in found.columns if len(found) > 1 else ():
             if key != "seed" and not key.startswith("setting."):

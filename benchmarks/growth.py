@@ -118,9 +118,8 @@ def one_prefix(num_steps):
     with joins:
         for _ in range(STEPS):
             step()
-    attending = (
-        torch.tensor(attending).view(STEPS, 3).sum(dim=1)
-    )  # two joins, one attend
+    # two joins, one attend
+    attending = torch.tensor(attending).view(STEPS, 3).sum(dim=1)
     rest = torch.tensor(seconds) - attending
     return {"attention": attending.median().item(), "rest": rest.median().item()}
 

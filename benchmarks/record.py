@@ -57,9 +57,8 @@ MODULES = (
 for module in MODULES:
     RUNS |= dict.fromkeys(module.EXPERIMENTS, module.run)
     EXPERIMENTS |= module.EXPERIMENTS
-    RECIPES |= getattr(
-        module, "RECIPES", {}
-    )  # where the settings do not say everything
+    # where the settings do not say everything
+    RECIPES |= getattr(module, "RECIPES", {})
 
 # Five seeds of these take too long.
 SEEDS_OF = dict.fromkeys(

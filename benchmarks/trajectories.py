@@ -126,9 +126,8 @@ class PlaceDecoder(PathDecoder):
     def __init__(self, *sizes, added):
         super().__init__(*sizes)
         self.added = added
-        if (
-            not added
-        ):  # else a zero is a good start: who is added to nothing stands still
+        if not added:
+            # else a zero is a good start: who is added to nothing stands still
             self.output.reset_parameters()
 
     def forward(self, places, memory, memory_mask=None, caches=None):
@@ -336,14 +335,12 @@ class CrowdEncoder(nn.Module):
         )
 
     def forward(self, past, neighbours, counts):
-        others = torch.relu(
-            self.others(neighbours / 3)
-        )  # (batch, NUM_NEIGHBOURS, width)
+        # (batch, NUM_NEIGHBOURS, width)
+        others = torch.relu(self.others(neighbours / 3))
         X = torch.cat([others, self.embedding(motion_features(past))], dim=1)
         places = torch.arange(X.shape[1], device=X.device)
-        mask = (places < counts[:, None]) | (
-            places >= NUM_NEIGHBOURS
-        )  # (batch, tokens)
+        # (batch, tokens)
+        mask = (places < counts[:, None]) | (places >= NUM_NEIGHBOURS)
         return self.stack(X, mask[:, None, None])
 
 

@@ -36,9 +36,8 @@ def check_sizes(**sizes) -> None:
     for name, value in sizes.items():
         if name == "dropout":
             check_probability(name, value)
-        elif (
-            name == "bias"
-        ):  # a number in its place is usually meant for another parameter
+        elif name == "bias":
+            # a number in its place is usually meant for another parameter
             check_kind(name, value, bool, "True or False")
         else:
             check_count(name, value)
@@ -283,9 +282,8 @@ def check_vocabs(**vocabs) -> None:
 def check_device(device) -> None:
     """A device of this machine, or its name."""
     try:
-        torch.empty(
-            0, device="none" if device is None else device
-        ).tolist()  # meta has none
+        # meta has none
+        torch.empty(0, device="none" if device is None else device).tolist()
     except (AssertionError, NotImplementedError, RuntimeError, TypeError) as error:
         rule = "must be a device of this machine, such as 'cpu'"
         raise ValueError(f"device ({device!r}) {rule}") from error

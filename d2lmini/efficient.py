@@ -30,9 +30,8 @@ def windowed_attention(
     j = torch.arange(2 * window, device=device)
     blocks = torch.arange(Q.shape[2], device=device)[:, None, None]
     mask = (j <= i) & (j > i - window) & ((blocks > 0) | (j >= window))
-    output = F.scaled_dot_product_attention(
-        Q, K, V, mask
-    )  # mask (blocks, window, 2 * window)
+    # mask (blocks, window, 2 * window)
+    output = F.scaled_dot_product_attention(Q, K, V, mask)
     return output.flatten(2, 3)[:, :, :steps]
 
 

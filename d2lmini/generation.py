@@ -64,9 +64,8 @@ def beam_search(net, src, src_valid_lens, bos, eos, num_steps, beam_size):
         memories = memory.expand(len(growing), -1, -1)
         logits, _ = net.decoder(tokens, memories, memory_mask)
         # Ranked on the CPU: not every device has float64.
-        log_probs = (
-            logits[:, -1].log_softmax(dim=-1).cpu().double()
-        )  # (beams, vocab_size)
+        # (beams, vocab_size)
+        log_probs = logits[:, -1].log_softmax(dim=-1).cpu().double()
         totals = log_probs + log_probs.new_tensor([[h.log_prob] for h in growing])
         best = totals.flatten().topk(min(beam_size, totals.numel()))
         extended = []

@@ -104,9 +104,8 @@ class GroupedQueryAttention(nn.Module):
         V = self.split_heads(self.W_v(X), self.num_kv_heads)
         if cache is not None:
             K, V = (torch.cat(pair, dim=2) for pair in zip(cache, (K, V), strict=True))
-        shared = (
-            self.num_heads // self.num_kv_heads
-        )  # heads of queries for each of keys
+        # heads of queries for each of keys
+        shared = self.num_heads // self.num_kv_heads
         keys, values = (part.repeat_interleave(shared, dim=1) for part in (K, V))
         mask = causal_mask(X.shape[1], K.shape[2], X.device)
         output, _ = scaled_dot_product_attention(Q, keys, values, mask)

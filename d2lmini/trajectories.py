@@ -161,9 +161,8 @@ def steps_between(past: torch.Tensor, future: torch.Tensor):
     Source: chapter 11.
     """
     check_walks(past, future)
-    steps = torch.cat([past[:, -2:], future], dim=1).diff(
-        dim=1
-    )  # (batch, 1 + steps, 2)
+    # (batch, 1 + steps, 2)
+    steps = torch.cat([past[:, -2:], future], dim=1).diff(dim=1)
     return steps[:, :-1], steps[:, 1:]
 
 

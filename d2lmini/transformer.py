@@ -155,9 +155,8 @@ class TokenEmbedding(nn.Module):
         vocab_size, num_hiddens = self.embedding.weight.shape
         check_integers("tokens", tokens, "batch", "steps")
         with naming_bad_ids(tokens, vocab_size):
-            X = self.embedding(tokens) * math.sqrt(
-                num_hiddens
-            )  # (batch, steps, num_hiddens)
+            # (batch, steps, num_hiddens)
+            X = self.embedding(tokens) * math.sqrt(num_hiddens)
         return self.positions(X, start)
 
 

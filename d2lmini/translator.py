@@ -92,9 +92,8 @@ class SubwordTranslator:
         tgt = torch.tensor([tokens[:-1]], device=src.device)
         with torch.no_grad():
             logits = self.net(src, tgt, src_valid_lens)  # (1, written, vocab_size)
-        cross = self.net.decoder.attention_weights[
-            1
-        ]  # (layers, 1, heads, written, read)
+        # (layers, 1, heads, written, read)
+        cross = self.net.decoder.attention_weights[1]
         pieces = (self.vocab.to_tokens(ids) for ids in (src[0].tolist(), tokens[1:]))
         return Look(*pieces, logits[0].softmax(dim=-1).cpu(), cross[:, 0].cpu())
 

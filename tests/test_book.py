@@ -95,9 +95,8 @@ def test_the_front_page_says_how_long_a_chapter_takes(path):
     texts = [cell.source for cell in cells(path, "markdown")]
     end = next(i for i, text in enumerate(texts) if text.startswith("## Exercises"))
     words = CLOSED.sub("", "\n".join(texts[:end])).split()
-    assert (
-        15 <= len(words) / 120 <= 25
-    )  # 120 a minute, with formulas and figures to look at
+    # 120 a minute, with formulas and figures to look at
+    assert 15 <= len(words) / 120 <= 25
     minutes = sum(MINUTES[exercise["stars"]] for exercise in exercises_of(path))
     front = "\n".join(cell.source for cell in cells(BOOK / "index.ipynb", "markdown"))
     start = re.escape(f"- **{chapter.number} [{chapter.title}]({path.name})** ")

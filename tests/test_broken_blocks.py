@@ -45,9 +45,8 @@ X = normal(BATCH, STEPS, WIDTH)
 IDS = torch.randint(
     VOCABULARY, (BATCH, STEPS), generator=torch.Generator().manual_seed(1)
 )
-MEMORY = normal(
-    1, STEPS, WIDTH, seed=2
-)  # one for all: a block is called with any batch
+# one for all: a block is called with any batch
+MEMORY = normal(1, STEPS, WIDTH, seed=2)
 PADDING, CAUSAL = padding_mask(LENS, STEPS), causal_mask(STEPS)
 
 

@@ -315,9 +315,8 @@ def test_batch_normalisation_is_found_although_there_is_dropout(X):
     block = Normed(BatchNormed(WIDTH, 0.1))
     means = block.addnorm.norm.running_mean.clone()
     assert not check.batch_independent(block, X)
-    assert torch.equal(
-        block.addnorm.norm.running_mean, means
-    )  # a check leaves no trace
+    # a check leaves no trace
+    assert torch.equal(block.addnorm.norm.running_mean, means)
     with pytest.raises(ValueError, match="at least 2 sequences, got 1"):
         check.batch_independent(block, X[:1])
 
@@ -368,9 +367,8 @@ def test_weights_that_no_optimiser_will_find():
     )
     frozen = EncoderBlock(WIDTH, 16, 2, 0.1)
     frozen.ffn.dense1.bias.requires_grad_(False)
-    found = check.every_parameter_trained(
-        frozen, X
-    )  # somebody's decision, and no mistake
+    # somebody's decision, and no mistake
+    found = check.every_parameter_trained(frozen, X)
     assert (
         found
         and "All 11 parameters" in found.sentence

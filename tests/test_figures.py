@@ -219,9 +219,8 @@ def test_a_module_stands_alone_and_defines_each_name_once(make):
 
 def test_what_a_module_imports_comes_before_it_and_once():
     text = figures.browser_module("positions.js")
-    assert (
-        text.count("function make(") == 1
-    )  # both positions.js and lines.js ask for it
+    # both positions.js and lines.js ask for it
+    assert text.count("function make(") == 1
     assert text.index("function make(") < text.index("function lines(")
     assert text.index("function lines(") < text.index("function render(")
 
@@ -234,9 +233,8 @@ def test_a_still_picture_with_a_text_comes_along(make):
     image = r'alt="[^"]{40,}" src="data:image/svg\+xml;base64,([^"]+)"'
     (data,) = re.search(image, bundle["text/html"]).groups()
     assert "<svg" in base64.b64decode(data).decode()
-    same = (
-        make().still == figure.still
-    )  # at every build; and pytest need not print both
+    # at every build; and pytest need not print both
+    same = make().still == figure.still
     assert same
 
 

@@ -911,9 +911,8 @@ def test_heads_read_what_the_classes_read(show, order):
         return
     assert (numbers[own] > 0).all() and (numbers[~own] == 0).all()
     blocks = numbers[own].view(4, 2)
-    assert torch.equal(blocks, blocks[:1].expand(4, 2)) == (
-        order == "split"
-    )  # one matrix
+    # one matrix
+    assert torch.equal(blocks, blocks[:1].expand(4, 2)) == (order == "split")
 
 
 @pytest.mark.parametrize("width", [360, 800])

@@ -120,9 +120,8 @@ def in_browser(page, program, argument):
 
 def test_logits_and_every_attention_matrix_agree(page, translator, sentences):
     net, src_vocab, tgt_vocab = translator
-    net = copy.deepcopy(
-        net
-    ).double()  # float32 itself errs by up to 1e-5 where logits are 10
+    # float32 itself errs by up to 1e-5 where logits are 10
+    net = copy.deepcopy(net).double()
     worst = {"logits": 0.0, "encoder": 0.0, "decoder": 0.0, "cross": 0.0}
     for english, french in sentences:
         src, src_lens = encode([normalise(english)], src_vocab, NUM_STEPS)

@@ -66,9 +66,8 @@ def test_a_notebook_that_was_only_run_follows_the_book(folders):
     ran.cells[1].execution_count = 1
     nbformat.write(ran, own / "a.ipynb")
     assert update(book, own) == []
-    assert (
-        nbformat.read(own / "a.ipynb", as_version=4).cells[1].outputs
-    )  # kept until then
+    # kept until then
+    assert nbformat.read(own / "a.ipynb", as_version=4).cells[1].outputs
     write(book / "a.ipynb", "2")
     assert update(book, own) == []
     assert code(own / "a.ipynb") == ["2"]

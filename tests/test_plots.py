@@ -89,9 +89,8 @@ def test_places_are_numbered_by_whole_numbers():
 
 def test_plots_and_figures_have_the_same_colours():
     css = (Path(colours.__file__).parent / "figure.css").read_text(encoding="utf-8")
-    light, _ = css.split(".d2lmini-figure p {")[0].split(
-        ":is(html"
-    )  # without the dark theme
+    # without the dark theme
+    light, _ = css.split(".d2lmini-figure p {")[0].split(":is(html")
     assert f"--positive: {colours.POSITIVE.lower()};" in light
     assert f"--negative: {colours.NEGATIVE.lower()};" in light
     for n, colour in enumerate(colours.CYCLE[2:4], start=2):
@@ -99,9 +98,8 @@ def test_plots_and_figures_have_the_same_colours():
     for scale, zero in ((colours.SEQUENTIAL, 0.0), (colours.DIVERGING, 0.5)):
         assert scale(zero)[:3] == pytest.approx((1, 1, 1), abs=0.01)
     greys = colours.SEQUENTIAL(np.linspace(0, 1, 50))[:, :3] @ [0.2126, 0.7152, 0.0722]
-    assert (
-        np.diff(greys) < 0
-    ).all()  # darker with each step, for a printer without colours
+    # darker with each step, for a printer without colours
+    assert (np.diff(greys) < 0).all()
 
 
 def test_heatmaps_bad_input():

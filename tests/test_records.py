@@ -77,9 +77,8 @@ def test_the_report_counts_attempts_and_keeps_other_results(
     check.exercise("masks-3", stub)
     check.exercise("masks-3", lambda s, m: np.zeros(1))
     check.exercise("masks-3", softmax)
-    check.exercise(
-        "masks-3", stub
-    )  # the cell was emptied again: what was solved stays so
+    # the cell was emptied again: what was solved stays so
+    check.exercise("masks-3", stub)
     check.hint("masks-2")
     path = tmp_path / "answers.json"
     check.report(path)

@@ -31,9 +31,8 @@ PINNED = {
 def test_the_first_line_says_what_wrote_it():
     first = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()[0]
     assert "uv" in first
-    assert (
-        lines("requirements.txt")[0] == "-e ."
-    )  # the package itself, from this folder
+    # the package itself, from this folder
+    assert lines("requirements.txt")[0] == "-e ."
 
 
 def test_everything_is_pinned():

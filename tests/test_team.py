@@ -75,9 +75,8 @@ def test_one_of_four_is_killed_and_all_go_on_from_the_checkpoint(tmp_path):
     [(due, *_)], _ = run(1, tmp_path / "whole", 4)
     team, _ = run(4, tmp_path / "team", 4, dies_at=5)
     for weights, _, losses, rows, _ in team:
-        assert (
-            len(losses) == 4 and len(rows) == 4
-        )  # two epochs of two batches were left
+        # two epochs of two batches were left
+        assert len(losses) == 4 and len(rows) == 4
         for name, weight in due.items():
             assert_close(weights[name], weight, rtol=1e-4, atol=1e-4)
 

@@ -179,9 +179,8 @@ def test_warm_up_and_smoothing_reach_the_training(device):
         losses[name] = train_seq2seq(
             net, toy_data(), 0.01, 10, Vocab([]), device, **settings
         ).loss
-    assert (
-        losses["warm-up"].iloc[-1] > losses["plain"].iloc[-1] + 0.3
-    )  # hardly moved yet
+    # hardly moved yet
+    assert losses["warm-up"].iloc[-1] > losses["plain"].iloc[-1] + 0.3
     assert losses["smoothing"].iloc[-1] > losses["plain"].iloc[-1] + 0.3
 
 

@@ -311,9 +311,8 @@ def test_pixels_are_noticed(tmp_path):
         path_windows(read_tracks(path), 3)
     with pytest.warns(UserWarning, match="mean step is 80"):
         constant_velocity(torch.tensor([[[0.0, 0], [80, 0]]]), 2)
-    with pytest.warns(
-        UserWarning, match="largest coordinate 321"
-    ):  # slow, but far away
+    with pytest.warns(UserWarning, match="largest coordinate 321"):
+        # slow, but far away
         constant_velocity(torch.tensor([[[320.0, 240], [321, 240]]]), 2)
 
 

@@ -28,9 +28,8 @@ def pytest_addoption(parser):
 def pytest_runtest_setup(item):
     """At the first cell of a notebook: listen to what its figures tell the page."""
     if isinstance(item, IPyNbCell) and not hasattr(item.parent, "figures"):
-        item.parent.figures = NotebookClient(
-            item.parent.nb
-        )  # for its record of widgets only
+        # for its record of widgets only
+        item.parent.figures = NotebookClient(item.parent.nb)
         item.parent.figures.comm_open_handlers = {
             "jupyter.widget": lambda message: None
         }

@@ -17,9 +17,8 @@ from addresses import file_name
 from paper import CSS, NOTE, chromium, code_colours, cover, new, read_book
 
 MATHML = "http://www.w3.org/1998/Math/MathML"
-EMPTY_PATH = re.compile(
-    rb"<path (?![^>]*\bd=)[^>]*/>"
-)  # a line of a plot without points
+# a line of a plot without points
+EMPTY_PATH = re.compile(rb"<path (?![^>]*\bd=)[^>]*/>")
 COVER = {"width": 1200, "height": 1600}
 WIDE = ("1em", "2em")  # spaces between two formulas
 PAGE_WIDTH = 88  # of the e-reader's 100 vw, what the margins leave

@@ -177,7 +177,6 @@ def write_files(app, exception):
 def setup(app):
     app.connect("config-inited", settle_address)
     app.connect("html-page-context", describe)
-    app.connect(
-        "build-finished", write_files, priority=100
-    )  # index.html is not there yet
+    # index.html is not there yet
+    app.connect("build-finished", write_files, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -152,7 +152,6 @@ def offer(app, pagename, templatename, context, doctree):
 
 def setup(app):
     app.connect("build-finished", on_build_finished, priority=600)  # after package_file
-    app.connect(
-        "html-page-context", offer, priority=900
-    )  # the theme has made its buttons
+    # the theme has made its buttons
+    app.connect("html-page-context", offer, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

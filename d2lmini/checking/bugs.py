@@ -233,9 +233,8 @@ class BatchNormed(AddNorm):
 
     def forward(self, X, Y):
         total = X + self.dropout(Y)
-        return self.norm(total.transpose(1, 2)).transpose(
-            1, 2
-        )  # features second, and back
+        # features second, and back
+        return self.norm(total.transpose(1, 2)).transpose(1, 2)
 
 
 @exhibit("a target that is not shifted", 8, "causal")

@@ -157,20 +157,17 @@ def weights_explain_output(
             changed[:, key] += pushed
             after = call(attention, queries, keys, changed, mask)[0]
             moved.append(after.cpu().double() - output.cpu().double())
-    moved = torch.stack(moved, dim=2).flatten(
-        0, 2
-    )  # (batch * queries * keys, features)
-    weights = (
-        weights.cpu().double().permute(0, 2, 3, 1)
-    )  # (batch, queries, keys, heads)
+    # (batch * queries * keys, features)
+    moved = torch.stack(moved, dim=2).flatten(0, 2)
+    # (batch, queries, keys, heads)
+    weights = weights.cpu().double().permute(0, 2, 3, 1)
     off = largest(difference(weights.sum(2), (weights != 0).any(2).double()))
     if off > rounding(output):
         sentence = f"The sum of a row of weights is off by {off:.2g}."
         return Result(name, False, off, sentence)
     weights = weights.flatten(0, 2)  # (batch * queries * keys, heads)
-    by_head = torch.linalg.lstsq(
-        weights, moved, driver="gelsd"
-    ).solution  # the best vectors
+    # the best vectors
+    by_head = torch.linalg.lstsq(weights, moved, driver="gelsd").solution
     worst = largest(weights @ by_head - moved)
     if worst > rounding(output):
         sentence = (

@@ -24,9 +24,8 @@ from d2lmini.checking.answers import (
 )
 from d2lmini.checking.exercise import Exercise
 
-CPU = torch.device(
-    "cpu"
-)  # where cases lie, whatever device a reader has made the default
+# where cases lie, whatever device a reader has made the default
+CPU = torch.device("cpu")
 RIGHT, ALMOST, WRONG, NOT_ATTEMPTED = "right", "almost", "wrong", "not attempted"
 DRAWN = 3  # further cases, the same at each check
 PRINTED = 20, 1000  # lines and characters of what an answer prints that are shown
@@ -265,9 +264,8 @@ def _call(answer, case):
     except (Ended, KeyboardInterrupt):
         raise
     except BaseException as error:  # sys.exit, too
-        if (
-            type(error) is NotImplementedError and not error.args
-        ):  # PyTorch's have a text
+        if type(error) is NotImplementedError and not error.args:
+            # PyTorch's have a text
             raise NotAttempted from None
         text = str(error).partition("\n")[0]
         raise WrongAnswer(

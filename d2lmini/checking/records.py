@@ -37,9 +37,8 @@ class Record:
 
 
 records: dict[str, Record] = {}
-reported: dict[
-    Path, dict[str, Record]
-] = {}  # file -> what it was told of these records
+# file -> what it was told of these records
+reported: dict[Path, dict[str, Record]] = {}
 
 
 def exercise(name: str, answer: Callable) -> None:

@@ -37,9 +37,8 @@ class Model(Subject):
 
     def __call__(self, X):
         steps = X.shape[1]
-        last = (torch.arange(steps) + self._ahead).clamp(
-            max=steps - 1
-        )  # that each sees
+        # that each sees
+        last = (torch.arange(steps) + self._ahead).clamp(max=steps - 1)
         return torch.tanh((X.cumsum(dim=1) @ self._W / steps)[:, last])
 
 

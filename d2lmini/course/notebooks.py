@@ -28,7 +28,6 @@ def read(path: Path) -> NotebookNode:
 def text_of(notebook: NotebookNode) -> str:
     """A notebook as it is written to a file: the same notebook gives the same bytes."""
     nbformat.validate(notebook)
-    plain = json.loads(
-        nbformat.v4.nbjson.writes(notebook)
-    )  # multi-line strings as lists
+    # multi-line strings as lists
+    plain = json.loads(nbformat.v4.nbjson.writes(notebook))
     return json.dumps(plain, indent=1, ensure_ascii=False, sort_keys=True) + "\n"

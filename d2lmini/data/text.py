@@ -55,9 +55,8 @@ class Vocab:
         check_count("min_freq", min_freq)
         counts = Counter(chain.from_iterable(map(str.split, sentences)))
         frequent = [token for token, count in counts.most_common() if count >= min_freq]
-        self.idx_to_token = list(
-            dict.fromkeys([*self.reserved, *frequent])
-        )  # no doubles
+        # no doubles
+        self.idx_to_token = list(dict.fromkeys([*self.reserved, *frequent]))
         self.token_to_idx = {token: i for i, token in enumerate(self.idx_to_token)}
         words = self.idx_to_token[len(self.reserved) :]
         # In a text "<pad>" is no padding, but a word that nobody knows.

@@ -21,9 +21,8 @@ def turn(past):
 
 def _turned_by(past, way, sign=1):
     """Shifted to the last position, then turned so that way, (batch, 2), points along x."""
-    cos, sin = (way / way.norm(dim=-1, keepdim=True)).split(
-        1, dim=-1
-    )  # (batch, 1) each
+    # (batch, 1) each
+    cos, sin = (way / way.norm(dim=-1, keepdim=True)).split(1, dim=-1)
     x, y = (past - past[:, -1:]).unbind(dim=-1)  # (batch, steps) each
     return torch.stack([cos * x + sign * sin * y, cos * y - sign * sin * x], dim=-1)
 
@@ -124,9 +123,8 @@ def _pairs_case(dice):
     return dice.normal(batch, steps, 2), dice.normal(batch, steps, 2)
 
 
-PAST = torch.tensor(
-    [[-10.0 + i, 0.25 * i] for i in range(8)]
-)  # ends 3.5 m from the origin
+# ends 3.5 m from the origin
+PAST = torch.tensor([[-10.0 + i, 0.25 * i] for i in range(8)])
 FAR, CLOSE = (40.0, 0.0), (0.5, -1.0)  # shifts that lead away, and that do not
 
 

@@ -48,9 +48,8 @@ def _blocks():
         for steps, width, lens, dropped in cases:
             block = EncoderBlockInParts(width, 2 * width, 2, 0.0)
             for addnorm in (block.addnorm1, block.addnorm2):
-                torch.nn.init.normal_(
-                    addnorm.norm.weight
-                )  # else the norms are the same
+                # else the norms are the same
+                torch.nn.init.normal_(addnorm.norm.weight)
                 addnorm.dropout.p = dropped
             X = torch.randn(len(lens), steps, width)
             yield block, X, padding_mask(torch.tensor(lens), steps)

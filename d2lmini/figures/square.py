@@ -31,9 +31,8 @@ def show_square(panels, background=None):
             axis.axis("off")
         for number, (title, (past, futures)) in enumerate(panels.items()):
             axis = axes.flat[number]
-            if (
-                background is not None
-            ):  # one line with gaps, which matplotlib makes light
+            if background is not None:
+                # one line with gaps, which matplotlib makes light
                 gaps = torch.full((len(background), 1, 2), torch.nan)
                 line = torch.cat([background, gaps], dim=1).flatten(0, 1)
                 axis.plot(*line.T, color="#BBBBBB", lw=0.5)

@@ -31,9 +31,8 @@ def explore_training(losses, checkpoints, pairs) -> Figure:
         for sentence, (text, weights) in zip(sentences, outputs, strict=True):
             cross = weights.cross[..., : len(sentence["tokens"])].flatten(0, 1).cpu()
             reads = ["<bos>", *text.split()][: cross.shape[1]]
-            rounded = (
-                cross.double().round(decimals=3).tolist()
-            )  # a page of its own is large
+            # a page of its own is large
+            rounded = cross.double().round(decimals=3).tolist()
             entries.append({"text": text, "reads": reads, "weights": rounded})
         shown.append({"epoch": epoch, "outputs": entries})
     layers, heads = weights.cross.shape[:2]

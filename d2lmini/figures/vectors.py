@@ -74,9 +74,8 @@ def make_light(root):
         if link:
             element.set("href", link)
             if element.get("style") == styles.get(link[1:], ""):
-                element.attrib.pop(
-                    "style", None
-                )  # what it shows has that style already
+                # what it shows has that style already
+                element.attrib.pop("style", None)
         for name, value in element.items():
             if name == "transform":  # where a small number may scale a large one
                 value = NO_TURN.sub("", value)

@@ -80,9 +80,8 @@ def test_the_front_page_is_there_before_its_network(browser, addresses):
     figure = page.locator(".d2lmini-figure")
     figure.locator(".curve").first.wait_for(state="attached")
     assert figure.locator(".translation").inner_text().lower().startswith("où est")
-    figure.get_by_label("English").fill(
-        "Go!"
-    )  # can be operated, and asks for the network
+    # can be operated, and asks for the network
+    figure.get_by_label("English").fill("Go!")
     page.wait_for_function("document.readyState === 'complete'")
     assert len(asked) <= 1
     page.close()

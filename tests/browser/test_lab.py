@@ -78,9 +78,8 @@ def lab(tmp_path_factory):
         server.terminate()
         try:
             server.wait(20)
-        except (
-            subprocess.TimeoutExpired
-        ):  # it waits for a kernel that has only just begun
+        except subprocess.TimeoutExpired:
+            # it waits for a kernel that has only just begun
             server.kill()
 
 
@@ -201,9 +200,8 @@ def test_run_all_then_a_figure_and_an_exercise(
 
     figure = page.locator(".d2lmini-figure")
     expect(figure).to_have_count(sum("widgets.explore" in source for source in code))
-    assert (
-        page.locator(".d2lmini-still").count() == 0
-    )  # it is for pages without scripts
+    # it is for pages without scripts
+    assert page.locator(".d2lmini-still").count() == 0
     before = figure.inner_html()
     figure.get_by_role(control[0], name=control[1]).click()
     assert figure.inner_html() != before
@@ -222,9 +220,8 @@ def test_a_figure_and_the_kernel_tell_each_other(opened):
     page.keyboard.press("Shift+Enter")
     figure = page.locator(".d2lmini-figure")
     figure.wait_for(timeout=90_000)
-    assert (
-        page.locator(".d2lmini-still").count() == 0
-    )  # the picture is for pages without it
+    # the picture is for pages without it
+    assert page.locator(".d2lmini-still").count() == 0
     before = figure.locator(".parts").first.inner_text()
     figure.get_by_label("Causal mask").uncheck()
     figure.get_by_label("Valid length 1").focus()
