@@ -122,6 +122,17 @@ def test_curves_show_mean_and_spread():
     assert {text.get_text() for text in axis.get_legend().get_texts()} == {"a", "b"}
 
 
+def test_a_logarithmic_axis_names_its_few_places():
+    curves = {"a": [1.0, 2.0, 4.0]}
+    (axis,) = drawn(show_curves, [512, 1024, 8192], curves, "x", "y", xscale="log")
+    assert [tick.get_text() for tick in axis.get_xticklabels()] == [
+        "512",
+        "1,024",
+        "8,192",
+    ]
+    assert axis.get_xscale() == "log" and axis.get_yscale() == "linear"
+
+
 def test_the_band_of_a_curve_stays_where_runs_were():
     """Mean less standard deviation is -1, which a loss cannot be."""
     runs = np.array([[0.0, 0], [0, 0], [0, 0], [4, 4]])

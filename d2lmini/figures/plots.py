@@ -124,13 +124,16 @@ def write_numbers(axis, matrix, digits, dark_above):
             axis.text(key, query, text, ha="center", va="center", color=colour, size=8)
 
 
-def show_curves(x, curves, xlabel, ylabel, figsize=(5, 3), yscale="linear"):
+def show_curves(
+    x, curves, xlabel, ylabel, figsize=(5, 3), yscale="linear", xscale="linear"
+):
     """Lines with a label each; a curve given by several runs shows their mean and spread.
 
     Args:
         x: (points,)
         curves: label -> (points,) or (runs, points); the band is one standard deviation, but
             no further than the runs.
+        xscale, yscale: "linear" or "log"; on the first, "log" names each of a few x.
     Source: chapter 8.
     """
     check_kind("curves", curves, dict, "a dictionary, label -> numbers")
@@ -149,7 +152,10 @@ def show_curves(x, curves, xlabel, ylabel, figsize=(5, 3), yscale="linear"):
                 # No further than the runs: beyond may be impossible, as a loss below 0.
                 band = np.clip([mean - sd, mean + sd], runs.min(0), runs.max(0))
                 axis.fill_between(x, *band, alpha=0.2, color=line.get_color())
-        axis.set(xlabel=xlabel, ylabel=ylabel, yscale=yscale)
+        axis.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
+        if xscale == "log":
+            axis.set_xticks(x, [f"{n:,}" for n in x])
+            axis.minorticks_off()
         if len(curves) > 1:
             axis.legend(frameon=False)
         plt.show()
