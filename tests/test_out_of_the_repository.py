@@ -170,6 +170,8 @@ def test_the_wheel_has_everything_and_is_the_same_each_time(tmp_path):
     listing = subprocess.run(
         ["git", "ls-files", "d2lmini"], cwd=ROOT, capture_output=True, text=True
     )
+    if listing.returncode:
+        pytest.skip("not a git checkout")
     with zipfile.ZipFile(tmp_path / "once" / addresses.wheel_name()) as wheel:
         names = set(wheel.namelist())
     wanted = {n for n in listing.stdout.split() if not n.endswith(".md")}
