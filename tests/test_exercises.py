@@ -248,7 +248,7 @@ def test_another_default_device_is_no_mistake():
     with torch.device("meta"):
         assert grade(SOFTMAX, softmax)[0] == RIGHT
         verdict, message = grade(SOFTMAX, lambda s, m: softmax(s, m) * 1.1)
-    assert verdict == WRONG and "1.1 is not 1.0" in message
+    assert verdict == WRONG and "1.1 instead of 1.0" in message
 
 
 def test_rounding_is_no_mistake():
@@ -388,7 +388,7 @@ def test_a_smaller_case_says_more_than_a_later_error():
 
     verdict, message = grade(SOFTMAX, answer)
     assert (
-        verdict == WRONG and "2.0 is not 1.0" in message and "KeyError" not in message
+        verdict == WRONG and "2.0 instead of 1.0" in message and "KeyError" not in message
     )
 
 
