@@ -52,10 +52,13 @@ pdf epub: book
 # What is put on a web server: the pages, with both of these beside them.
 site: pdf epub
 
+# In a container one often is root, which Jupyter wants to be told.
+AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
+
 # Your own copy of the notebooks, in my-book/: an update of the book leaves your answers alone.
 lab: $(VENV)/installed
 	$(BIN)/python tools/own_copy.py my-book
-	$(BIN)/jupyter lab my-book
+	$(BIN)/jupyter lab $(AS_ROOT) my-book
 
 test: lint unit notebooks pages
 

@@ -220,8 +220,10 @@ def test_five_questions_with_their_answers_closed(path):
     (text,) = (
         c.source for c in cells(path, "markdown") if c.source.startswith("## Questions")
     )
-    assert re.findall(r"^\*\*(\d)\.\*\* .+[?.]$", text, re.M) == list("12345")
-    assert re.findall(r"<summary>Answer (\d)</summary>", text) == list("12345")
+    five = list("12345")
+    said = "a chapter has five questions, each with its answer"
+    assert re.findall(r"^\*\*(\d)\.\*\* .+[?.]$", text, re.M) == five, said
+    assert re.findall(r"<summary>Answer (\d)</summary>", text) == five, said
 
 
 def test_the_lecturer_s_page_names_what_there_is():
@@ -282,7 +284,9 @@ def test_the_first_use_of_a_term_leads_to_the_glossary(path):
             rf"(?<![\w-]){re.escape(term)}(?:s|es)?(?![\w-])", prose, flags
         )
         if plain:
-            assert 0 <= text.find(f"(glossary.md#{anchor})") < plain.start(), term
+            link = f"(glossary.md#{anchor})"
+            said = f"the first {term!r} must be [{term}]{link}"
+            assert 0 <= text.find(link) < plain.start(), said
 
 
 @every_notebook
@@ -327,4 +331,6 @@ def test_no_recorded_number_is_typed_into_prose():
             prose = re.sub(r"\$[^$]*\$|`[^`]*`|```.*?```", "", cell.source, flags=re.S)
             prose = re.sub(r"[Ee]xercises? \d+\.\d+|\[\d+\.\d+\]", "", prose)
             found = re.findall(r"\b\d+\.\d+|\d ?(?:%|per cent)|BLEU of \d+", prose)
-            assert set(found) <= GIVEN.get(number, set()), path.name
+            typed = set(found) - GIVEN.get(number, set())
+            where = f"{path.name}, cell {cell.id}: {cell.source[:60]!r}"
+            assert not typed, f"{where}: read it from the ledger in a cell"

@@ -388,7 +388,9 @@ def test_a_smaller_case_says_more_than_a_later_error():
 
     verdict, message = grade(SOFTMAX, answer)
     assert (
-        verdict == WRONG and "2.0 instead of 1.0" in message and "KeyError" not in message
+        verdict == WRONG
+        and "2.0 instead of 1.0" in message
+        and "KeyError" not in message
     )
 
 

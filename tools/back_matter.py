@@ -135,7 +135,7 @@ def files():
         f'<a href="../{project}">The project</a>: text, code and tests. It needs Python 3.11 or '
         "newer, and gets the rest itself. Unpack the zip; in its folder, `make lab` opens the "
         "notebooks and `make book` builds the pages. Its README says how to do without `make`, on "
-        "Windows for instance.",
+        "Windows for instance, and its CONTRIBUTING how to change the book.",
     ]
     if not addresses()[1]:
         said.append(
