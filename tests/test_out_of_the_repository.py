@@ -308,7 +308,8 @@ def test_the_zip_of_the_project_has_what_the_repository_has(tmp_path):
         assert project.getinfo("book/.ci/run").external_attr >> 16 & 0o100
 
 
-def test_the_zip_of_the_notebooks_brings_the_package(tmp_path):
+def test_the_zip_of_the_notebooks_brings_the_package(tmp_path, monkeypatch):
+    monkeypatch.setenv("SITE_ADDRESS", SITE)
     wheel = tmp_path / addresses.wheel_name()
     wheel.write_bytes(b"a wheel")
     take_away.zip_notebooks(wheel, tmp_path / "all.zip")
@@ -316,7 +317,10 @@ def test_the_zip_of_the_notebooks_brings_the_package(tmp_path):
         names = {name.removeprefix("all/") for name in notebooks.namelist()}
         assert notebooks.read(f"all/{wheel.name}") == b"a wheel"
         masks = json.loads(notebooks.read("all/02-masks.ipynb"))
-        assert wheel.name in notebooks.read("all/README.txt").decode()
+        said = notebooks.read("all/README.txt").decode()
+        assert wheel.name in said and f"{SITE}/" in said
+        about = notebooks.read("all/about.md").decode()
+        assert about.count(f"[the built book]({SITE}/book/about.html)") == 3
     pages = {p.name for p in (ROOT / "book").iterdir() if p.suffix in (".ipynb", ".md")}
     licences = {"LICENSE", "LICENSE-TEXT"}
     assert names == {*pages, *licences, "README.txt", wheel.name}

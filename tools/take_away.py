@@ -41,6 +41,7 @@ Text and figures are under the licence CC BY 4.0 (LICENSE-TEXT), code under MIT 
 """
 # Links to other pages and files of the book; [text](#place) stays within the notebook.
 TO_PAGE = re.compile(r"\]\(([\w-]+)\.(?:ipynb|md)(#[\w-]+)?\)")
+LACKING = re.compile(r"(<!-- \w+ -->\n[^<]*?)the built book([^<]*<!-- end -->)")
 TO_FILE = re.compile(r'(?<=href=")\.\./')
 
 
@@ -83,15 +84,18 @@ def write_zip(path, folder):
 
 def zip_notebooks(wheel, path):
     """All notebooks and the pages that they lead to, and the package that they use."""
+    site = addresses()[1]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for page in [*(ROOT / "book").glob("*.ipynb"), *(ROOT / "book").glob("*.md")]:
             text = page.read_text(encoding="utf-8")
+            if site:  # what a copy lacks, is there
+                there = f"[the built book]({site}/book/{page.stem}.html)"
+                text = LACKING.sub(rf"\1{there}\2", text)
             if page.suffix == ".ipynb":
                 notebook = nbformat.reads(text, as_version=4)
                 text = text_of(with_install_cell(notebook, f"./{wheel.name}[book]"))
             (folder / page.name).write_text(text, encoding="utf-8", newline="\n")
-        site = addresses()[1]
         pages = f"\nThe pages are at {site}/\n" if site else ""
         said = READ_ME.format(title=settings()["title"], wheel=wheel.name, pages=pages)
         (folder / "README.txt").write_text(said, encoding="utf-8", newline="\n")

@@ -41,7 +41,7 @@ function render({ model, el }) {
     controls: [width, base, column, position, offset].map((c) => c.element),
     parts: [make("div", { className: "stack" }, table.element, rotation),
       make("div", { className: "stack curves" }, wave.element, likeness.element)],
-    help: "Choose a number of the table, move a marker, or drag the hand. Dashed hand: position i; whole: i + k.",
+    help: "Choose a number of the table, move a marker, or drag the hand. Dashed hand: position i; solid: i + k.",
   });
   table.element.classList.add("dense");
   // The hand of i + k follows the pointer: of all offsets that bring it there, the nearest one.

@@ -12,7 +12,7 @@ TRIES = [
         "The slowest wave",
         {"column": 15},
         "In 32 positions it hardly moves: one turn takes some twenty thousand. The fast columns "
-        "tell neighbours apart, this one what lies far from each other.",
+        "tell neighbours apart, this one tells what lies far away.",
     ),
     (
         "A base of 10",
