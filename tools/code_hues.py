@@ -2,6 +2,8 @@
 
 A dictionary has keys and values too, so only code that asks is painted: code that names a query,
 or K and V. The colours of the classes hue-Q, hue-K, hue-V and hue-Y are in book.css.
+
+A comment that only the formatter reads is not shown.
 """
 
 import re
@@ -18,6 +20,8 @@ LETTERS = {"q": "Q", "k": "K", "v": "V"}  # a k alone counts something
 CODE = re.compile(r"<pre>.*?</pre>", re.S)
 NAME = re.compile(r'(<span class="o">\.</span>)?<span class="n">(\w+)</span>')
 COMMENT = re.compile(r'(?<=<span class="c1">)[^<]*')
+# What ruff is told, which is nothing to a reader
+SKIP = re.compile(r'\s*(?:<span class="c1"># fmt: skip</span>|# fmt: skip(?=</span>))')
 WORD = re.compile(rf"\b(?:{'|'.join(HUE)})\b")
 
 
@@ -31,7 +35,7 @@ def paint_comment(match):
 
 def paint(match):
     """The code of a cell with its hues."""
-    code = match[0]
+    code = SKIP.sub("", match[0])
     names = {name for _, name in NAME.findall(code)}
     asks = names & set(NAMES["Q"])
     hues = HUE if asks else {}
