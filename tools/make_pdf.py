@@ -103,9 +103,6 @@ def document(book):
             for link in chapter.body.select("li a"):
                 link["class"] = ["with-page"]
             chapter.body.p.append(" After each section stands its page.")
-        if chapter.name == "answers":
-            for link in chapter.body.select("h3 a"):
-                link["class"] = ["with-page"]
         chapters.append(str(chapter.body))
     styles = [path.read_text("utf-8") for path in (CSS, CSS.with_name("pdf.css"))]
     return DOCUMENT.format(
