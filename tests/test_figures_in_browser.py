@@ -450,6 +450,23 @@ def test_the_machine_reads_a_sentence_of_its_words(show):
     assert page.problems == []
 
 
+def test_a_valid_length_that_the_function_refuses_is_named(show):
+    page = show([figures.explore_masks()])
+    scales = page.locator(".matrix .axes:last-child").all_inner_texts()
+    assert scales[:3] == [
+        "colours: 0 to 6",
+        "colours: 0 to 6; hatched: hidden",
+        "colours: 0 to 1",
+    ]
+    length = page.get_by_label("Valid length 1")
+    length.press("End")
+    note = page.locator(".note").first
+    assert "First sentence: Of 4 positions, 8 cannot be real." in note.inner_text()
+    length.fill("4")
+    assert "cannot" not in note.inner_text()
+    assert page.problems == []
+
+
 def test_the_cell_that_is_pointed_at_is_found_again_beside_it(show):
     page = show([figures.explore_masks()])
     first, second = (page.locator(".parts .parts").nth(b) for b in (0, 1))

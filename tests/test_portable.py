@@ -191,3 +191,9 @@ HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 )
 def test_boxes_sources_and_references(plain, built):
     assert expand_markdown(plain) == built
+
+
+def test_a_closed_cell_keeps_its_title_when_it_is_open():
+    cell = new_code_cell("x = 1", metadata={"mystnb": {"code_prompt_show": "A number"}})
+    (found,) = expand(new_notebook(cells=[cell])).cells
+    assert found.metadata.mystnb.code_prompt_hide == "A number"

@@ -87,8 +87,8 @@ def show_heatmaps(
                 axis.set_yticks(range(num_queries), yticks)
         figure.supxlabel(xlabel, fontsize=9)
         figure.supylabel(ylabel, fontsize=9)
-        if not np.isin(matrices[~np.isnan(matrices)], (0, 1)).all():
-            # no mere yes and no
+        is_mask = np.isin(matrices[~np.isnan(matrices)], (0, 1)).all()
+        if not is_mask:  # yes and no need no scale
             figure.colorbar(image, ax=axes, shrink=0.7)
         plt.show()
 

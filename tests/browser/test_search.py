@@ -166,3 +166,13 @@ def test_the_words_are_beside_the_glass(visit, width):
     page = visit("file", "book/02-masks.html", width=width).page
     page.keyboard.press("Control+k")
     assert 0 < page.locator("dialog input[name=q]").evaluate(GAP) < 20
+
+
+@pytest.mark.parametrize(
+    "place", ["glossary.html#term-softmax", "bibliography.html#ba2016layer"]
+)
+@pytest.mark.parametrize("dark", [False, True])
+def test_what_a_link_leads_to_is_marked(visit, place, dark):
+    page = visit("file", f"book/{place}", dark=dark).page
+    colour = "e => getComputedStyle(e).backgroundColor"
+    assert page.locator(":target").evaluate(colour) != "rgba(0, 0, 0, 0)"
