@@ -9,14 +9,14 @@ export OMP_NUM_THREADS ?= 1
 ifneq ($(shell test -w "$$HOME" && echo yes),yes)
 export HOME := $(CURDIR)/_build/home
 endif
-CODE := requirements.txt tools/portable.py $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css' -o -name '*.json' -o -name '*.safetensors')
+CODE := requirements.txt tools/extensions/portable.py $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css' -o -name '*.json' -o -name '*.safetensors')
 
 .DELETE_ON_ERROR:
 
 .PHONY: book serve slides figures pdf epub site lab test lint unit notebooks pages links bench mutants lock clean
 
 book: $(VENV)/installed _build/code-unchanged _build/tools-unchanged
-	@$(BIN)/python tools/run_notebooks.py
+	@$(BIN)/python -m tools.run_notebooks
 	@echo "Making the pages, in a minute or two."
 	@$(BIN)/jupyter-book build -q -W -n --keep-going . >/dev/null  # a banner; warnings are elsewhere
 	@$(MAKE) -s _build/html/slides/index.html _build/html/figures.zip
@@ -24,15 +24,15 @@ book: $(VENV)/installed _build/code-unchanged _build/tools-unchanged
 		print('Open', page.resolve().as_uri(), 'or run: make serve')"
 
 LECTURES := _build/code-unchanged _build/tools-unchanged _config.yml $(wildcard book/*.ipynb \
-	tools/slides_template/*)
+	tools/slides/slides_template/*)
 
 _build/html/slides/index.html: $(LECTURES)
 	@echo "Making the slides."
-	@$(BIN)/python tools/slides.py _build
+	@$(BIN)/python -m tools.slides.make_slides _build
 
 _build/html/figures.zip: $(LECTURES)
 	@echo "Making the file of figures."
-	@$(BIN)/python tools/figures_zip.py _build
+	@$(BIN)/python -m tools.slides.figures_zip _build
 
 # For lecturers, from the notebooks as they ran: a deck of slides a chapter, and all plots in one file.
 slides: book
@@ -42,12 +42,12 @@ figures: book
 	@echo "The figures are in $(CURDIR)/_build/html/figures.zip."
 
 serve: book
-	$(BIN)/python tools/serve.py _build/html
+	$(BIN)/python -m tools.serve _build/html
 
 # The book for paper and for e-readers, as one file beside the pages. PDFs need a Chromium, or
 # Chrome; for the Chinese terms of the glossary also a font that has them, such as fonts-noto-cjk.
 pdf epub: book
-	$(BIN)/python tools/make_$@.py _build/html
+	$(BIN)/python -m tools.paper.make_$@ _build/html
 
 # What is put on a web server: the pages, with both of these beside them.
 site: pdf epub
@@ -57,7 +57,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 # Your own copy of the notebooks, in my-book/: an update of the book leaves your answers alone.
 lab: $(VENV)/installed
-	$(BIN)/python tools/own_copy.py my-book
+	$(BIN)/python -m tools.own_copy my-book
 	$(BIN)/jupyter lab $(AS_ROOT) my-book
 
 test: lint unit notebooks pages
@@ -73,25 +73,25 @@ unit: $(VENV)/installed
 # --nbval-lax: notebooks carry no stored outputs, so a cell passes if it runs.
 notebooks: $(VENV)/installed
 	rm -rf _build/checked
-	PYTHONPATH=tools $(BIN)/pytest -p keep_outputs --keep-outputs _build/checked/_build \
+	PYTHONPATH=. $(BIN)/pytest -p tools.keep_outputs --keep-outputs _build/checked/_build \
 		--nbval-lax --nbval-cell-timeout=300 -n 2 --dist loadscope book
 
 # The built pages, from the notebooks as they ran: first as files, then in a browser.
 # SCREENSHOTS=FOLDER keeps pictures of each page, wide and narrow, light and dark.
 pages: notebooks
 	$(BIN)/jupyter-book build -W -n --keep-going --path-output _build/checked .
-	$(BIN)/python tools/slides.py _build/checked/_build
-	$(BIN)/python tools/figures_zip.py _build/checked/_build
-	$(BIN)/python tools/make_pdf.py _build/checked/_build/html
-	$(BIN)/python tools/make_epub.py _build/checked/_build/html
-	$(BIN)/python tests/check_built_book.py _build/checked/_build/html
+	$(BIN)/python -m tools.slides.make_slides _build/checked/_build
+	$(BIN)/python -m tools.slides.figures_zip _build/checked/_build
+	$(BIN)/python -m tools.paper.make_pdf _build/checked/_build/html
+	$(BIN)/python -m tools.paper.make_epub _build/checked/_build/html
+	$(BIN)/python tests/book/check_built_book.py _build/checked/_build/html
 	$(BIN)/pytest tests/browser -n 2 --durations 12 --built _build/checked/_build/html \
 		$(SCREENSHOTS:%=--screenshots %)
 
 # Do the links to other sites lead somewhere? No notebook is run for it.
 links: $(VENV)/installed
 	$(BIN)/jupyter-book config sphinx .
-	PYTHONPATH=tools $(BIN)/sphinx-build -b linkcheck -q -D nb_execution_mode=off . _build/links; \
+	PYTHONPATH=. $(BIN)/sphinx-build -b linkcheck -q -D nb_execution_mode=off . _build/links; \
 		status=$$?; rm conf.py; exit $$status
 
 bench: $(VENV)/installed
@@ -124,7 +124,7 @@ $(VENV)/installed: requirements.txt pyproject.toml
 	touch $@
 
 # Sphinx reads a page again when the page changes; what the extensions make of it may have changed too.
-_build/tools-unchanged: _config.yml $(wildcard tools/*.py book/_templates/*)
+_build/tools-unchanged: _config.yml $(wildcard tools/*.py tools/*/*.py book/_templates/*)
 	rm -rf _build/.doctrees
 	mkdir -p _build
 	touch $@

@@ -15,19 +15,24 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CORE = {  # module -> the tests that ought to notice, the quickest first
-    "masks": ["masks", "attention", "transformer"],
-    "positions": ["positions", "transformer"],
-    "attention": ["attention", "transformer"],
-    "layers": ["layers", "transformer"],
-    "transformer": ["transformer"],
-    "losses": ["training"],
-    "training": ["training"],
-    "generation": ["translation"],
-    "batched": ["batched"],
-    "translation": ["translation"],
-    "data/text": ["data"],
-    "data/batches": ["data", "training"],
+    "masks": [
+        "core/test_masks.py",
+        "core/test_attention.py",
+        "core/test_transformer.py",
+    ],
+    "positions": ["core/test_positions.py", "core/test_transformer.py"],
+    "attention": ["core/test_attention.py", "core/test_transformer.py"],
+    "layers": ["core/test_layers.py", "core/test_transformer.py"],
+    "transformer": ["core/test_transformer.py"],
+    "losses": ["core/test_training.py"],
+    "training": ["core/test_training.py"],
+    "generation": ["core/test_translation.py"],
+    "speed/batched_search": ["core/test_batched_search.py"],
+    "translation": ["core/test_translation.py"],
+    "data/text": ["data/test_data.py"],
+    "data/batches": ["data/test_data.py", "core/test_training.py"],
 }
+PARTS = "d2lmini", "tests", "tools", "benchmarks", "book", "pyproject.toml", "_toc.yml"
 COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
@@ -91,8 +96,10 @@ def survives(folder, module, text, tests):
     path = folder / "d2lmini" / f"{module}.py"
     original = path.read_text(encoding="utf-8")
     path.write_text(text, encoding="utf-8")
-    names = [str(folder / "tests" / f"test_{name}.py") for name in tests]
-    names.append(str(folder / "tests" / "test_bad_calls.py"))  # the checks of arguments
+    names = [str(folder / "tests" / name) for name in tests]
+    names.append(
+        str(folder / "tests/core/test_bad_calls.py")
+    )  # the checks of arguments
     command = [
         sys.executable,
         "-m",
@@ -125,7 +132,15 @@ def main():
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for part in ("d2lmini", "tests", "tools", "book", "pyproject.toml", "_toc.yml"):
+        for part in (
+            "d2lmini",
+            "tests",
+            "tools",
+            "benchmarks",
+            "book",
+            "pyproject.toml",
+            "_toc.yml",
+        ):
             copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
             copy(ROOT / part, folder / part)
         for module in asked.modules or CORE:

@@ -15,7 +15,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from benchmarks.table import head, row
-from d2lmini.chapters import CHAPTERS
+from d2lmini.support.chapters import CHAPTERS
 
 # When the first control of the first figure is there, in ms since the page was asked for.
 WATCH = """

@@ -7,7 +7,7 @@ and a half.
 
 import sys
 
-from benchmarks import (
+from benchmarks.recipes import (
     attention,
     baselines,
     captions,
@@ -18,7 +18,7 @@ from benchmarks import (
     trajectories,
     translator,
 )
-from benchmarks.common import RECIPE, SEEDS, record, run
+from benchmarks.recipes.common import RECIPE, SEEDS, record, run
 
 # So few sentences that there is room to improve. Alternatives are compared on the
 # validation split: the test split is for the one number reported at the end.

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.common import SEEDS, mean_sd, run
+from benchmarks.recipes.common import SEEDS, mean_sd, run
 from benchmarks.table import head, row
 from d2lmini import normalise, read_pairs
 from d2lmini.data.pairs import within_one_word

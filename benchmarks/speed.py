@@ -17,9 +17,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from benchmarks.captions import NUM_STEPS as LONGEST_CAPTION
-from benchmarks.captions import read_splits, vocabs_and_batches
-from benchmarks.common import BATCH_SIZE, LR, NUM_STEPS, make_net
+from benchmarks.recipes.captions import NUM_STEPS as LONGEST_CAPTION
+from benchmarks.recipes.captions import read_splits, vocabs_and_batches
+from benchmarks.recipes.common import BATCH_SIZE, LR, NUM_STEPS, make_net
 from benchmarks.table import head, row
 from d2lmini import (
     EncoderDecoder,
@@ -35,16 +35,16 @@ from d2lmini import (
     train_seq2seq,
     try_gpu,
 )
-from d2lmini.batched import beam_search_batch, extend, generate
 from d2lmini.data import cut_padding
 from d2lmini.data.batches import batches
-from d2lmini.fast import fast_attention, use_fast_layers
-from d2lmini.fast_search import fast_greedy_search
 from d2lmini.generation import beam_search, greedy_search
-from d2lmini.ledger import RESULTS
-from d2lmini.mixed import MixedPrecisionStep
+from d2lmini.speed.attention import fast_attention, use_fast_layers
+from d2lmini.speed.batched_search import beam_search_batch, extend, generate
+from d2lmini.speed.mixed_precision import MixedPrecisionStep
+from d2lmini.speed.one_sentence import fast_greedy_search
+from d2lmini.support.ledger import RESULTS
+from d2lmini.tasks.translator import SubwordTranslator
 from d2lmini.training import train_epoch, train_step, warmup
-from d2lmini.translator import SubwordTranslator
 
 LARGE = 256, 512, 8, 3, 0.1  # width, feed-forward width, heads, layers, dropout
 VOCAB = 6000  # about what Multi30k has
@@ -380,19 +380,17 @@ def short_sentence():
 
 def loading(rounds=5):
     """fra-eng, in processes of their own."""
-    readable = f"d2lmini.load_data_nmt({BATCH_SIZE}, {NUM_STEPS}, "
-    fast = f"d2lmini.fast_loading.fast_load_data_nmt({BATCH_SIZE}, {NUM_STEPS}, "
+    call = f"d2lmini.load_data_nmt({BATCH_SIZE}, {NUM_STEPS}, "
     rows = {  # what -> call, most seconds, most memory
-        "all pairs": (fast + "None, 'fra-eng')", "≤ 1.5 s", "≤ 300 MB"),
-        "all pairs, readable path": (readable + "None, 'fra-eng')", "≤ 2 s", "–"),
-        "600 pairs, readable path": (readable + "600, 'fra-eng')", "≤ 0.1 s", "–"),
+        "all pairs": (call + "None, 'fra-eng')", "≤ 2 s", "–"),
+        "600 pairs": (call + "600, 'fra-eng')", "≤ 0.1 s", "–"),
     }
     found = {what: [] for what in rows}
     for _ in range(rounds):
         for what, (call, *_) in rows.items():
             program = (
-                "import time, torch, d2lmini.fast_loading\n"
-                "from benchmarks.memory import most_memory\n"
+                "import time, torch, d2lmini\n"
+                "from benchmarks.recipes.memory import most_memory\n"
                 "start = time.perf_counter()\n"
                 f"{call}\n"
                 "print(time.perf_counter() - start, most_memory() / 1e6)"
@@ -430,8 +428,8 @@ def added_by(num_steps):
     """Megabytes by which a process grows for one attention over so many steps."""
     program = (
         "import torch\n"
-        "from benchmarks.memory import most_memory\n"
-        "from d2lmini.fast import fast_attention\n"
+        "from benchmarks.recipes.memory import most_memory\n"
+        "from d2lmini.speed.attention import fast_attention\n"
         "fast_attention(*torch.randn(3, 1, 8, 64, 64))\n"
         f"Q, K, V = torch.randn(3, 1, 8, {num_steps}, 64)\n"
         "before = most_memory()\n"

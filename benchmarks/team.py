@@ -9,8 +9,8 @@ from itertools import islice
 
 import torch
 
-from benchmarks.captions import NUM_STEPS, read_splits
-from benchmarks.common import BATCH_SIZE, SIZES
+from benchmarks.recipes.captions import NUM_STEPS, read_splits
+from benchmarks.recipes.common import BATCH_SIZE, SIZES
 from benchmarks.speed import LARGE
 from d2lmini import (
     EncoderDecoder,
@@ -25,7 +25,7 @@ from d2lmini import (
 )
 from d2lmini.data import cut_padding
 from d2lmini.data.batches import batches
-from d2lmini.team import is_first
+from d2lmini.speed.distributed import is_first
 
 NUM_BATCHES, NUM_EPOCHS = 4, 3
 

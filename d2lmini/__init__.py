@@ -1,14 +1,9 @@
 """The Transformer in small pieces, one module a concept, in the order of the book."""
 
+from importlib import import_module
+from types import ModuleType
+
 from d2lmini.attention import MultiHeadAttention, scaled_dot_product_attention
-from d2lmini.batched import at_random, beam_search_batch, generate, translate_all
-from d2lmini.classification import (
-    AttentionPooling,
-    Classifier,
-    classification_accuracy,
-    classification_loss,
-    classify,
-)
 from d2lmini.data import (
     Vocab,
     batches,
@@ -19,7 +14,6 @@ from d2lmini.data import (
     read_labelled,
     read_pairs,
 )
-from d2lmini.devices import try_gpu
 from d2lmini.generation import beam_search, greedy_search
 from d2lmini.layers import AddNorm, PositionWiseFFN
 from d2lmini.losses import masked_cross_entropy, seq2seq_loss, shift_right
@@ -28,6 +22,20 @@ from d2lmini.positions import (
     LearnedPositionalEncoding,
     PositionalEncoding,
     sinusoidal_table,
+)
+from d2lmini.speed.batched_search import (
+    at_random,
+    beam_search_batch,
+    generate,
+    translate_all,
+)
+from d2lmini.support.devices import try_gpu
+from d2lmini.tasks.classification import (
+    AttentionPooling,
+    Classifier,
+    classification_accuracy,
+    classification_loss,
+    classify,
 )
 from d2lmini.training import evaluate, train, train_seq2seq, xavier_init
 from d2lmini.transformer import (
@@ -44,16 +52,26 @@ from d2lmini.translation import bleu, corpus_bleu, predict_seq2seq
 
 __version__ = "0.1.0"
 
-# Figures are loaded at first use: matplotlib takes ten times as long as all the rest.
+# Loaded at first use: matplotlib takes ten times as long as all the rest.
 PLOTS = (
     "show_curves", "show_flow", "show_heatmaps", "show_square", "show_table", "show_transformer",
 )  # fmt: skip
-__all__ = [*(name for name in globals() if name[0] != "_" and name != "PLOTS"), *PLOTS]
+MODULES = {
+    "bugs": "d2lmini.check.bugs", "check": "d2lmini.check", "figures": "d2lmini.figures"
+}  # fmt: skip
+__all__ = [
+    *(
+        name
+        for name, value in globals().items()
+        if name[0] != "_" and not isinstance(value, (ModuleType, tuple, dict))
+    ),
+    *PLOTS,
+]
 
 
 def __getattr__(name):
+    if name in MODULES:
+        return import_module(MODULES[name])
     if name in PLOTS:
-        from d2lmini import plots
-
-        return getattr(plots, name)
+        return getattr(import_module("d2lmini.figures"), name)
     raise AttributeError(f"module 'd2lmini' has no attribute {name!r}")

@@ -5,8 +5,8 @@ import math
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.arguments import check_attention, check_heads, check_sequences
 from d2lmini.masks import masked_softmax
+from d2lmini.support.arguments import check_attention, check_heads, check_sequences
 
 
 def scaled_dot_product_attention(

@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional as F
 
-from d2lmini.arguments import check_count, check_one_text
+from d2lmini.support.arguments import check_count, check_one_text
 
 
 def windowed_attention(

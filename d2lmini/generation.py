@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 
 from d2lmini.masks import padding_mask
-from d2lmini.training_arguments import check_search
+from d2lmini.support.arguments import check_search
 
 
 class Hypothesis(NamedTuple):
@@ -25,7 +25,7 @@ def greedy_search(net, src, src_valid_lens, bos, eos, num_steps):
     Returns:
         A Hypothesis.
     Raises:
-        TypeError, ValueError: see training_arguments.check_search; src is more than one sentence.
+        TypeError, ValueError: see arguments.check_search; src is more than one sentence.
     Source: chapter 8.
     """
     check_search(net, src, bos, eos, num_steps)

@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from d2lmini.arguments import (
+from d2lmini.support.arguments import (
     check_network,
     check_same_shape,
     check_sizes,

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from d2lmini.training_arguments import check_labels_and_start, check_logits, check_parts
+from d2lmini.support.arguments import check_labels_and_start, check_logits, check_parts
 
 IGNORED = -100  # a label that is no token: cross-entropy leaves it out of sum and count
 
@@ -30,7 +30,7 @@ def masked_cross_entropy(
     Returns:
         Mean nats per non-pad target token, a scalar.
     Raises:
-        TypeError, ValueError: see training_arguments.check_logits.
+        TypeError, ValueError: see arguments.check_logits.
     Source: chapter 8.
     """
     check_logits(logits, labels, valid_lens, label_smoothing)

@@ -2,7 +2,7 @@
 
 import torch
 
-from d2lmini.arguments import check_mask, check_queries_fit, check_valid_lens
+from d2lmini.support.arguments import check_mask, check_queries_fit, check_valid_lens
 
 
 def padding_mask(valid_lens: torch.Tensor, num_steps: int) -> torch.Tensor:

@@ -7,7 +7,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from d2lmini.arguments import (
+from d2lmini.attention import scaled_dot_product_attention
+from d2lmini.losses import masked_cross_entropy, shift_right
+from d2lmini.masks import causal_mask
+from d2lmini.support.arguments import (
     check_context,
     check_grouped_heads,
     check_integers,
@@ -18,9 +21,6 @@ from d2lmini.arguments import (
     check_vectors,
     naming_bad_ids,
 )
-from d2lmini.attention import scaled_dot_product_attention
-from d2lmini.losses import masked_cross_entropy, shift_right
-from d2lmini.masks import causal_mask
 
 
 class RMSNorm(nn.Module):

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from d2lmini.arguments import check_positions, check_sizes, check_table
+from d2lmini.support.arguments import check_positions, check_sizes, check_table
 
 
 def sinusoidal_table(num_steps: int, num_hiddens: int) -> torch.Tensor:

@@ -11,14 +11,16 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from d2lmini.arguments import check_count, check_modules, check_vocabs
-from d2lmini.checkpoints import NothingKept
 from d2lmini.losses import seq2seq_loss
-from d2lmini.team import Team, is_first
-from d2lmini.training_arguments import (
+from d2lmini.speed.checkpoints import NothingKept
+from d2lmini.speed.distributed import Team, is_first
+from d2lmini.support.arguments import (
+    check_count,
     check_counted,
     check_evaluation,
+    check_modules,
     check_training,
+    check_vocabs,
     checked,
 )
 
@@ -172,7 +174,7 @@ def train(
         A pandas table, one row a finished epoch: loss, {unit}_per_sec and, with val_batches,
         val_loss.
     Raises:
-        TypeError, ValueError: see training_arguments.check_training.
+        TypeError, ValueError: see arguments.check_training.
     Source: chapter 8.
     """
     check_training(

@@ -5,7 +5,11 @@ import math
 import torch
 from torch import nn
 
-from d2lmini.arguments import (
+from d2lmini.attention import MultiHeadAttention
+from d2lmini.layers import AddNorm, PositionWiseFFN
+from d2lmini.masks import causal_mask, padding_mask
+from d2lmini.positions import PositionalEncoding
+from d2lmini.support.arguments import (
     check_count,
     check_integers,
     check_lens_of,
@@ -14,10 +18,6 @@ from d2lmini.arguments import (
     check_sizes,
     naming_bad_ids,
 )
-from d2lmini.attention import MultiHeadAttention
-from d2lmini.layers import AddNorm, PositionWiseFFN
-from d2lmini.masks import causal_mask, padding_mask
-from d2lmini.positions import PositionalEncoding
 
 
 class EncoderBlock(nn.Module):

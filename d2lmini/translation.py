@@ -7,15 +7,16 @@ from typing import NamedTuple
 
 import torch
 
-from d2lmini.arguments import check_count, check_kind
 from d2lmini.data import encode, normalise
-from d2lmini.data.arguments import (
+from d2lmini.generation import beam_search, greedy_search
+from d2lmini.support.arguments import (
     check_as_many,
+    check_count,
+    check_kind,
     check_ngrams,
     check_translation,
     check_words,
 )
-from d2lmini.generation import beam_search, greedy_search
 
 
 class AttentionWeights(NamedTuple):

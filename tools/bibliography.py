@@ -1,4 +1,4 @@
-"""The list of book/bibliography.md from book/references.bib; `python tools/bibliography.py`.
+"""The list of book/bibliography.md from book/references.bib; `python -m tools.bibliography`.
 
 The build puts {bibliography} in its place. Who opens the file elsewhere reads this one, and the
 links of the notebooks lead to its entries.

@@ -1,6 +1,6 @@
 """A plugin of pytest: what nbval has run, the build of the book need not run again.
 
-    PYTHONPATH=tools pytest -p keep_outputs --keep-outputs BUILD --nbval-lax book
+    PYTHONPATH=. pytest -p tools.keep_outputs --keep-outputs BUILD --nbval-lax book
 
 A notebook is run as the build reads it, solutions included. When every cell has passed, it goes,
 with its outputs and the state of its figures, into the cache of the build folder BUILD, where
@@ -14,8 +14,9 @@ import nbval.plugin
 from jupyter_cache import get_cache
 from nbclient import NotebookClient
 from nbval.plugin import IPyNbCell
-from portable import expanded
-from run_notebooks import keep
+
+from tools.extensions.portable import expanded
+from tools.run_notebooks import keep
 
 # nbval has no setting for how a notebook is read.
 nbval.plugin.nbformat = SimpleNamespace(read=lambda path, as_version: expanded(path))

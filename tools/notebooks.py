@@ -1,4 +1,4 @@
-"""Bring the notebooks to the form in which they are committed; `python tools/notebooks.py`.
+"""Bring the notebooks to the form in which they are committed; `python -m tools.notebooks`.
 
 No outputs, no counters, no metadata of an editor; nbformat 4.5; stable cell ids; indent 1; and the
 cell that gets the package where it is missing (install_cell.py).
@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import nbformat
-from addresses import addresses
-from install_cell import requirement, with_install_cell
 
 from d2lmini.course.notebooks import text_of
+from tools.extensions.addresses import addresses
+from tools.extensions.install_cell import requirement, with_install_cell
 
 BOOK = Path(__file__).parents[1] / "book"
 KERNEL = {

@@ -1,4 +1,4 @@
-"""Run the book's notebooks, as many at a time as there are cores; `python tools/run_notebooks.py`.
+"""Run the book's notebooks, as many at a time as there are cores; `python -m tools.run_notebooks`.
 
 Jupyter Book runs one after the other, which takes twice as long on two cores. It finds what was
 run here in its cache.
@@ -14,8 +14,9 @@ from filelock import FileLock
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
-from portable import expanded
 from tqdm import tqdm
+
+from tools.extensions.portable import expanded
 
 ROOT = Path(__file__).parents[1]
 

@@ -1,4 +1,4 @@
-"""Serve the built book on this machine: python tools/serve.py _build/html
+"""Serve the built book on this machine: python -m tools.serve _build/html
 
 On port 8000, or the next that is free; to nobody but this machine.
 """

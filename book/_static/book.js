@@ -31,7 +31,7 @@ window.addEventListener("load", () => {
   for (const button of document.querySelectorAll(".copybtn")) button.tabIndex = -1;
 });
 
-// What has been read is kept, to be read without a network (tools/sw.js); files are there anyway.
+// What has been read is kept, to be read without a network (tools/extensions/sw.js); files are there anyway.
 if (location.protocol.startsWith("http") && navigator.serviceWorker) {
   window.addEventListener("load", async () => {
     const { serviceWorker: keeper } = navigator;

@@ -1,7 +1,7 @@
 // The results of a search: sections, each with what it says around the words, which are marked.
 //
 // Sphinx finds and orders them (searchtools.js); its index comes with the texts of the sections
-// (tools/section_search.py), so that nothing is fetched, which a page from the disk may not do.
+// (tools/extensions/section_search.py), so that nothing is fetched, which a page from the disk may not do.
 (() => {
   const AROUND = 90; // characters before the first word of an excerpt
   const LENGTH = 260; // of an excerpt

@@ -5,9 +5,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from d2lmini.chapters import EXERCISE_PAGES
 from d2lmini.course.notebooks import EXERCISE, read
 from d2lmini.course.submissions import CALL
+from d2lmini.support.chapters import EXERCISE_PAGES
 
 MAGIC = re.compile(r"^\s*[%!].*$", re.M)
 HANDED_IN = re.compile(CALL.pattern + r"\s*,\s*(\w+)")

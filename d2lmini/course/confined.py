@@ -197,6 +197,6 @@ if __name__ == "__main__":
         [*SYSTEM, sys.prefix, sys.base_prefix, package], closed, Path.cwd()
     )
     sys.path.insert(0, str(package))
-    from d2lmini.checking import child
+    from d2lmini.check import child
 
     child.main(unconfined)

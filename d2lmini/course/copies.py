@@ -6,7 +6,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from d2lmini.checking.grading import all_exercises
+from d2lmini.check.grading import all_exercises
 from d2lmini.course.notebooks import EXERCISE, SOLUTION, read, text_of
 
 # What a plan of a lesson may allow for an exercise, by its stars.

@@ -12,8 +12,8 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from d2lmini.checking.exercise import Exercise
-from d2lmini.checking.grading import (
+from d2lmini.check.exercise import Exercise
+from d2lmini.check.grading import (
     CPU,
     NOT_ATTEMPTED,
     WRONG,
@@ -21,7 +21,7 @@ from d2lmini.checking.grading import (
     find,
     grade_with_share,
 )
-from d2lmini.checking.process import Child, FarAnswer, told_signature
+from d2lmini.check.process import Child, FarAnswer, told_signature
 from d2lmini.course.assignment import Task, needed, without_magic
 from d2lmini.course.submissions import Submission
 

@@ -9,8 +9,8 @@ from datetime import datetime
 from html import escape
 from pathlib import Path
 
-from d2lmini.checking.grading import NOT_ATTEMPTED, RIGHT
-from d2lmini.checking.verdict import SIGNS
+from d2lmini.check.grading import NOT_ATTEMPTED, RIGHT
+from d2lmini.check.verdict import SIGNS
 from d2lmini.course.assignment import Task
 from d2lmini.course.marking import Marked
 from d2lmini.course.submissions import late_days

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import nbformat
 
-from d2lmini.chapters import EXERCISE_PAGES
+from d2lmini.support.chapters import EXERCISE_PAGES
 
 LARGEST = 50 * 1024**2  # bytes of a notebook
 READ = ".ipynb", ".zip"  # the latter to say that it was not read

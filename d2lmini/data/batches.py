@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
 
-from d2lmini.data.arguments import check_arrays
+from d2lmini.support.arguments import check_arrays
 
 
 def batches(
@@ -18,7 +18,7 @@ def batches(
     Returns:
         A DataLoader: one tuple of tensors a batch, in a new order at each pass.
     Raises:
-        TypeError, ValueError: see data.arguments.check_arrays.
+        TypeError, ValueError: see arguments.check_arrays.
     Source: chapter 8.
     """
     check_arrays(arrays, batch_size, collate)

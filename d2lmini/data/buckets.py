@@ -5,8 +5,7 @@ from collections.abc import Callable
 import torch
 from torch.utils.data import DataLoader, Sampler, TensorDataset
 
-from d2lmini.arguments import check_integers
-from d2lmini.data.arguments import check_arrays
+from d2lmini.support.arguments import check_arrays, check_integers
 
 
 class LengthSampler(Sampler):
@@ -46,7 +45,7 @@ def buckets(
     Args:
         lengths: (rows,), by which rows are put together.
     Raises:
-        TypeError, ValueError: see data.arguments.check_arrays.
+        TypeError, ValueError: see arguments.check_arrays.
     """
     check_arrays(arrays, batch_size, collate)
     check_integers("lengths", lengths, len(arrays[0]))

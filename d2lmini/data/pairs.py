@@ -6,12 +6,11 @@ from pathlib import Path
 
 from torch.utils.data import DataLoader
 
-from d2lmini.arguments import check_count
-from d2lmini.data.arguments import check_strings
 from d2lmini.data.batches import batches, cut_padding
 from d2lmini.data.catalogue import PAIRS
 from d2lmini.data.registry import read_rows
 from d2lmini.data.text import Vocab, encode, normalise
+from d2lmini.support.arguments import check_count, check_strings
 
 
 def read_pairs(

@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import torch
 
-from d2lmini.arguments import check_count
-from d2lmini.data.arguments import check_paths
 from d2lmini.data.catalogue import POSITIONS
 from d2lmini.data.registry import find_paths, read_lines
+from d2lmini.support.arguments import check_count, check_paths
 
 STEP_SECONDS = 0.4  # from one position to the next, in every file of the registry
 LARGEST = 10**9  # what a frame, a pedestrian or a position in metres can be

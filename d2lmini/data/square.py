@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import torch
 
-from d2lmini.arguments import check_count
 from d2lmini.data.paths import STEP_SECONDS, rotate_paths
+from d2lmini.support.arguments import check_count
 
 HALF = 12.0  # the square reaches from -12 to 12 metres in both directions
 FOUNTAIN = 3.0  # its radius, in metres; it stands in the middle

@@ -4,8 +4,12 @@ from collections import Counter, defaultdict
 from functools import cache
 from itertools import pairwise
 
-from d2lmini.arguments import check_count, check_kind
-from d2lmini.data.arguments import check_merges, check_strings
+from d2lmini.support.arguments import (
+    check_count,
+    check_kind,
+    check_merges,
+    check_strings,
+)
 
 START = "▁"  # a piece that begins a word begins with it
 

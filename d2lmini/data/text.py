@@ -7,8 +7,13 @@ from itertools import chain
 import numpy as np
 import torch
 
-from d2lmini.arguments import check_count, check_kind
-from d2lmini.data.arguments import check_encoding, check_ids, check_strings
+from d2lmini.support.arguments import (
+    check_count,
+    check_encoding,
+    check_ids,
+    check_kind,
+    check_strings,
+)
 
 SPACED = {mark: f" {mark} " for mark in '.,!?;:…"«»()'}
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from d2lmini.arguments import check_kind
 from d2lmini.data.catalogue import TEXTS
 from d2lmini.data.registry import find_paths, read_lines
 from d2lmini.data.text import normalise
+from d2lmini.support.arguments import check_kind
 
 
 def read_texts(name: str | Path = "stories-mini", split: str = "train") -> list[str]:

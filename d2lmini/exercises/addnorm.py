@@ -3,10 +3,10 @@
 import torch
 from torch import nn
 
-from d2lmini.checking import properties
-from d2lmini.checking.drawing import Branch
-from d2lmini.checking.exercise import Exercise
-from d2lmini.checking.subjects import Block
+from d2lmini.check import properties
+from d2lmini.check.drawing import Branch
+from d2lmini.check.exercise import Exercise
+from d2lmini.check.subjects import Block
 
 
 def by_hand():

@@ -5,7 +5,7 @@ import math
 import torch
 
 from d2lmini.attention import scaled_dot_product_attention
-from d2lmini.checking.exercise import Exercise
+from d2lmini.check.exercise import Exercise
 from d2lmini.masks import causal_mask, masked_softmax, padding_mask
 
 

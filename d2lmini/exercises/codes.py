@@ -2,7 +2,7 @@
 
 import torch
 
-from d2lmini.checking.exercise import Exercise
+from d2lmini.check.exercise import Exercise
 
 
 def _draw(*shapes, seed=0):

@@ -4,8 +4,8 @@ import itertools
 
 import torch
 
-from d2lmini.checking.exercise import Exercise
-from d2lmini.checking.subjects import Loss
+from d2lmini.check.exercise import Exercise
+from d2lmini.check.subjects import Loss
 
 
 def _weights(*shape, seed=0):

@@ -2,9 +2,9 @@
 
 import torch
 
-from d2lmini.checking import bugs, properties
-from d2lmini.checking.exercise import Exercise
-from d2lmini.checking.subjects import Model
+from d2lmini.check import bugs, properties
+from d2lmini.check.exercise import Exercise
+from d2lmini.check.subjects import Model
 from d2lmini.masks import causal_mask, masked_softmax, padding_mask
 
 

@@ -5,8 +5,8 @@ import math
 
 import torch
 
-from d2lmini.checking.exercise import Exercise
-from d2lmini.checking.subjects import Walker
+from d2lmini.check.exercise import Exercise
+from d2lmini.check.subjects import Walker
 
 
 def errors_by_hand():

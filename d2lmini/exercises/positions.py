@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from d2lmini.checking import bugs, properties
-from d2lmini.checking.exercise import Exercise
+from d2lmini.check import bugs, properties
+from d2lmini.check.exercise import Exercise
 from d2lmini.modern import rotate
 from d2lmini.positions import PositionalEncoding, sinusoidal_table
 

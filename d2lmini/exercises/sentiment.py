@@ -2,8 +2,8 @@
 
 import torch
 
-from d2lmini.checking.exercise import Exercise
-from d2lmini.checking.subjects import Reader
+from d2lmini.check.exercise import Exercise
+from d2lmini.check.subjects import Reader
 from d2lmini.masks import masked_softmax
 
 

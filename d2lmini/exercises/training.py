@@ -8,8 +8,8 @@ from collections import Counter
 import torch
 from torch.nn import functional as F
 
-from d2lmini.checking import bugs
-from d2lmini.checking.exercise import Exercise
+from d2lmini.check import bugs
+from d2lmini.check.exercise import Exercise
 from d2lmini.losses import masked_cross_entropy, shift_right
 from d2lmini.translation import ngrams
 

@@ -2,8 +2,8 @@
 
 import torch
 
-from d2lmini.checking.exercise import Exercise
-from d2lmini.checking.subjects import EncoderBlockInParts, Net
+from d2lmini.check.exercise import Exercise
+from d2lmini.check.subjects import EncoderBlockInParts, Net
 from d2lmini.masks import causal_mask, padding_mask
 from d2lmini.transformer import (
     EncoderBlock,

@@ -3,22 +3,29 @@
 A builder takes numbers and words, never modules.
 """
 
-from d2lmini.figures.attention import explore_attention
-from d2lmini.figures.caption import explore_caption
-from d2lmini.figures.depth import explore_depth
-from d2lmini.figures.heads import explore_heads
-from d2lmini.figures.layers import explore_layers
-from d2lmini.figures.live import Live
-from d2lmini.figures.machine import explore_machine
-from d2lmini.figures.masks import explore_masks
-from d2lmini.figures.positions import explore_positions
-from d2lmini.figures.recall import explore_recall
-from d2lmini.figures.sentence import explore_sentence
-from d2lmini.figures.stills import panels, still
-from d2lmini.figures.training import explore_training
-from d2lmini.figures.translator import explore_translator
-from d2lmini.figures.units import explore_units
-from d2lmini.figures.verdict import explore_verdict
-from d2lmini.figures.walk import explore_walk
-from d2lmini.figures.widget import Figure, browser_module
-from d2lmini.figures.writer import explore_writer
+from importlib import import_module
+
+# Name -> the module that defines it; loaded at first use, so that a figure costs only its own
+# chapter: a rerun after a change, and the time to import it.
+HOMES = {
+    f"explore_{name}": name
+    for name in (
+        "attention", "caption", "depth", "heads", "layers", "machine", "masks", "positions",
+        "recall", "sentence", "training", "translator", "units", "verdict", "walk", "writer",
+    )
+} | {
+    "Live": "live",
+    "Figure": "widget", "browser_module": "widget",
+    "panels": "stills", "still": "stills",
+    "COLOURS": "plots", "STYLE": "plots", "show_curves": "plots", "show_flow": "plots",
+    "show_heatmaps": "plots", "show_table": "plots",
+    "show_square": "square",
+    "show_transformer": "architecture",
+}  # fmt: skip
+__all__ = sorted(HOMES)
+
+
+def __getattr__(name):
+    if name in HOMES:
+        return getattr(import_module(f"d2lmini.figures.{HOMES[name]}"), name)
+    raise AttributeError(f"module 'd2lmini.figures' has no attribute {name!r}")

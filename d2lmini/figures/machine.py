@@ -2,11 +2,11 @@
 
 from matplotlib.patches import Rectangle
 
-from d2lmini.chapters import CHAPTERS
 from d2lmini.figures.plots import COLOURS
 from d2lmini.figures.stills import empty
 from d2lmini.figures.weights import floats, on_cpu, pack
 from d2lmini.figures.widget import Figure
+from d2lmini.support.chapters import CHAPTERS
 
 # What a part of a block is: its name in the picture, what it does, its class, the chapter and
 # section that show the class, what a number of its output is the sum of, and its formula.

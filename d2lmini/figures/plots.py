@@ -7,13 +7,13 @@ import numpy as np
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from matplotlib.ticker import MaxNLocator
 
-from d2lmini.arguments import check_count, check_kind
 from d2lmini.figures.colours import CYCLE, HUES, SEQUENTIAL, hatch
 from d2lmini.figures.vectors import show_as_svg
+from d2lmini.support.arguments import check_count, check_kind
 
 show_as_svg()
 
-# A white paper, for notebooks in dark themes too; the book paints it again, tools/dark_plots.py.
+# White paper, for notebooks in dark themes too; tools/extensions/dark_plots.py repaints it.
 STYLE = {
     "figure.facecolor": "white",
     "figure.dpi": 110,

@@ -4,10 +4,10 @@ import matplotlib.pyplot as plt
 import torch
 from matplotlib.patches import Circle
 
-from d2lmini.arguments import check_kind, check_shape
 from d2lmini.data.square import FOUNTAIN, KIOSK
 from d2lmini.figures.colours import CYCLE
 from d2lmini.figures.plots import STYLE
+from d2lmini.support.arguments import check_kind, check_shape
 
 
 def show_square(panels, background=None):

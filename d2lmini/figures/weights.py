@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from d2lmini.eight_bits import from_bytes, to_bytes
+from d2lmini.support.eight_bits import from_bytes, to_bytes
 
 
 def on_cpu(numbers):

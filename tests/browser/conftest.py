@@ -5,7 +5,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from serve import Pages, Server  # of tools/
+
+from tools.serve import Pages, Server
 
 
 def pytest_addoption(parser):

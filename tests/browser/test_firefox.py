@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from d2lmini.ledger import RESULTS
-from d2lmini.translator import SubwordTranslator
+from d2lmini.support.ledger import RESULTS
+from d2lmini.tasks.translator import SubwordTranslator
 
 ROOT = Path(__file__).parents[2]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from d2lmini.ledger import RESULTS
-from d2lmini.translator import SubwordTranslator
+from d2lmini.support.ledger import RESULTS
+from d2lmini.tasks.translator import SubwordTranslator
 
 FRONT = "book/index.html"
 

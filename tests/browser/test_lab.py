@@ -18,7 +18,7 @@ from playwright.sync_api import expect
 BOOK = Path(__file__).parents[2] / "book"
 NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
 CELLS = [
-    "from d2lmini import widgets\nfigure = widgets.explore_masks()\nfigure",
+    "from d2lmini import figures\nfigure = figures.explore_masks()\nfigure",
     "print('python has', figure.state['causal'], figure.state['valid_lens'])",
     "figure.state = {**figure.state, 'sentences': ['from the kernel', 'b']}",
 ]
@@ -199,7 +199,7 @@ def test_run_all_then_a_figure_and_an_exercise(
     assert page.locator('.jp-OutputArea-output[data-mime-type$="error"]').count() == 0
 
     figure = page.locator(".d2lmini-figure")
-    expect(figure).to_have_count(sum("widgets.explore" in source for source in code))
+    expect(figure).to_have_count(sum("figures.explore" in source for source in code))
     # it is for pages without scripts
     assert page.locator(".d2lmini-still").count() == 0
     before = figure.inner_html()

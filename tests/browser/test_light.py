@@ -6,7 +6,8 @@ from importlib.metadata import distribution
 
 import pytest
 from fontTools.ttLib import TTFont
-from light_theme import RESERVED, SHEETS
+
+from tools.extensions.light_theme import RESERVED, SHEETS
 
 PACKAGES = {
     "pydata-sphinx-theme.css": (

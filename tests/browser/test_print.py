@@ -1,4 +1,4 @@
-"""The PDF and the ePub that tools/make_pdf.py and make_epub.py have put beside the built pages."""
+"""The PDF and the ePub, made by tools/paper, beside the built pages."""
 
 import os
 import re

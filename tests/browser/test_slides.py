@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from d2lmini.chapters import CHAPTERS
+from d2lmini.support.chapters import CHAPTERS
 
 each_deck = pytest.mark.parametrize("chapter", CHAPTERS.values(), ids=list(CHAPTERS))
 

@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pytest
 from contrast import contrast
-from dark_plots import GROUND
 
 from d2lmini.figures.colours import DARK_HUES, HUES
+from tools.extensions.dark_plots import GROUND
 
 KINDS = ("button:not(.copybtn)", "summary", "input:not([type=hidden])", "select")
 BUTTONS = ", ".join(f"{kind}:not(.d2lmini-figure *)" for kind in KINDS)

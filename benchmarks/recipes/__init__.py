@@ -1,0 +1,1 @@
+"""Recipes of the recorded experiments: what `python -m benchmarks.record` runs."""

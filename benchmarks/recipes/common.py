@@ -1,0 +1,235 @@
+"""What the benchmarks share: the setting of source chapter S1, runs over seeds, the ledger."""
+
+import datetime
+import functools
+import json
+import platform
+import statistics
+import subprocess
+import time
+
+import pandas as pd
+import pooch
+import sacrebleu
+import torch
+
+import d2lmini
+from d2lmini import (
+    EncoderDecoder,
+    TransformerDecoder,
+    TransformerEncoder,
+    bleu,
+    load_data_nmt,
+    normalise,
+    predict_seq2seq,
+    read_pairs,
+    train_seq2seq,
+    try_gpu,
+    xavier_init,
+)
+from d2lmini.data.catalogue import EMBEDDED, REGISTRY
+from d2lmini.data.registry import columns_of, find_paths, splits_of
+from d2lmini.support.ledger import RESULTS
+
+SEEDS = range(5)
+BATCH_SIZE, NUM_STEPS, LR = 64, 10, 0.005
+SIZES, DROPOUT = (32, 64, 4), 0.1  # width, feed-forward width, heads
+# What every run of an experiment has in common; it stands in the ledger beside the settings.
+RECIPE = {
+    "batch_size": BATCH_SIZE,
+    "num_steps": NUM_STEPS,
+    "lr": LR,
+    "sizes": [*SIZES],
+    "dropout": DROPOUT,
+}
+WITHOUT_DATA = {"attention-cost"}  # random numbers only
+S1_SENTENCES = {
+    "go .": "va !",
+    "i lost .": "j'ai perdu .",
+    "he's calm .": "il est calme .",
+    "i'm home .": "je suis chez moi .",
+}
+
+
+def make_net(src_vocab, tgt_vocab, num_layers=2):
+    """The translator of chapter 8."""
+    sizes = *SIZES, num_layers, DROPOUT
+    encoder = TransformerEncoder(len(src_vocab), *sizes)
+    decoder = TransformerDecoder(len(tgt_vocab), *sizes)
+    return EncoderDecoder(encoder, decoder)
+
+
+def held_out_bleu(net, vocabs, pairs):
+    """sacreBLEU on held-out pairs of eng-fra-mini, on the tokens of the book.
+
+    Returns: the score, how it was counted, and the translations.
+    """
+    device = next(net.parameters()).device
+    # more than the longest sentence has; padding changes nothing
+    num_steps = 2 * NUM_STEPS
+    predictions = [
+        predict_seq2seq(net, e, *vocabs, num_steps, device)[0] for e, _ in pairs
+    ]
+    references = [normalise(french) for _, french in pairs]
+    metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", force=True)
+    score = metric.corpus_score(predictions, [references]).score
+    return score, str(metric.get_signature()), predictions
+
+
+def s1_bleu(net, vocabs):
+    """Mean BLEU (k = 2) of the four sentences of the source chapter."""
+    device = next(net.parameters()).device
+    translations = [
+        predict_seq2seq(net, e, *vocabs, NUM_STEPS, device)[0] for e in S1_SENTENCES
+    ]
+    scores = [
+        bleu(t, f, 2) for t, f in zip(translations, S1_SENTENCES.values(), strict=True)
+    ]
+    return statistics.mean(scores), translations
+
+
+def run(
+    seed,
+    num_epochs,
+    name="eng-fra-mini",
+    num_examples=None,
+    num_layers=2,
+    xavier=False,
+    split="test",
+    **training,
+):
+    """Train once; what came out, as a dict for the ledger."""
+    torch.manual_seed(seed)
+    data = BATCH_SIZE, NUM_STEPS, num_examples, name
+    train_iter, *vocabs = load_data_nmt(*data)
+    net = make_net(*vocabs, num_layers)
+    if xavier:
+        xavier_init(net)
+    start = time.perf_counter()
+    history = train_seq2seq(
+        net, train_iter, LR, num_epochs, vocabs[1], try_gpu(), **training
+    )
+    seconds = time.perf_counter() - start
+    scores = {"seed": seed, "seconds": seconds, "loss": history.loss.iloc[-1]}
+    scores["losses"] = [round(loss, 4) for loss in history.loss]
+    scores["tokens_per_sec"] = history.tokens_per_sec.median()
+    scores["s1_bleu"], scores["s1_translations"] = s1_bleu(net, vocabs)
+    if name == "eng-fra-mini":
+        found = held_out_bleu(net, vocabs, read_pairs(split=split))
+        scores["bleu"], scores["signature"], scores["translations"] = found
+        if split == "test":
+            new = read_pairs(split="compositional")
+            long = [
+                pair for pair in new if len(normalise(pair[0]).split()) >= NUM_STEPS - 1
+            ]
+            pairs = [pair for pair in new if pair not in long]
+            for key, some in (("pair", pairs), ("long", long)):
+                found = held_out_bleu(net, vocabs, some)
+                scores[f"bleu_{key}"], _, scores[f"translations_{key}"] = found
+    return scores
+
+
+def summary(settings, runs):
+    """For each setting, how many runs there are, and "mean ± sd" of each number in them."""
+    rows = []
+    for setting in settings:
+        mine = [run for run in runs if run["setting"] == setting]
+        # of a part as part.name
+        found = pd.json_normalize(mine).select_dtypes("number")
+        row = {"runs": len(found)}
+        for key in found.columns if len(found) > 1 else ():
+            if key != "seed" and not key.startswith("setting."):
+                row[key] = mean_sd(found[key].tolist())
+        rows.append(row)
+    return rows
+
+
+def mean_sd(values):
+    """'mean ± standard deviation' of a list of numbers."""
+    return f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}"
+
+
+def record(name, settings, run, seeds=SEEDS, recipe=None):
+    """Write one entry of the ledger: run(seed, **setting) for each setting and seed.
+
+    The file is written after each run, and lies in results/unfinished until the last. Of one that
+    is there, the runs by this recipe are kept, so that a new setting costs its own runs only.
+
+    Args:
+        recipe: what run does in every setting: a dict of its numbers.
+    """
+    path, part = RESULTS / f"{name}.json", RESULTS / "unfinished" / f"{name}.json"
+    part.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not part.exists():
+        path.replace(part)
+    done = json.loads(part.read_text(encoding="utf-8")) if part.exists() else {}
+    is_same = done.get("recipe") == (recipe or {})
+    runs = [r for r in done.get("runs", []) if is_same and r["setting"] in settings]
+    have = [(r["setting"], r["seed"]) for r in runs]
+    # Of the code that is loaded, whatever happens to it during the runs.
+    now, data = commit(), {} if name in WITHOUT_DATA else data_hashes(settings)
+    for setting in settings:
+        for seed in seeds:
+            if (setting, seed) in have:
+                continue
+            start = time.perf_counter()
+            result = run(seed, **setting)
+            result = {"setting": setting, "seed": seed, "commit": now, **result}
+            result.setdefault("seconds", time.perf_counter() - start)
+            runs.append(result)
+            runs.sort(key=lambda r: (settings.index(r["setting"]), r["seed"]))
+            entry = {
+                "name": name,
+                "date": datetime.date.today().isoformat(),
+                "commit": now,
+                "d2lmini": d2lmini.__version__,
+                "torch": torch.__version__,
+                "python": platform.python_version(),
+                "device": str(try_gpu()),
+                "threads": torch.get_num_threads(),
+                "data": data,
+                "recipe": recipe or {},
+                "setting": settings,
+                "summary": summary(settings, runs),
+                "runs": runs,
+            }
+            text = json.dumps(entry, indent=1, ensure_ascii=False)
+            part.write_text(text + "\n", encoding="utf-8")
+    part.replace(path)
+
+
+def up_and_down(optimizer, warmup_steps, steps):
+    """A schedule: the learning rate rises for warmup_steps, and falls to 0 at the last step."""
+    return torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / warmup_steps, 1 - step / steps)
+    )
+
+
+def commit():
+    """The commit of the code that runs, with a + if there are changes that are not in it."""
+    git = functools.partial(
+        subprocess.run, cwd=RESULTS.parents[1], capture_output=True, text=True
+    )
+    head = git(["git", "rev-parse", "--short=12", "HEAD"]).stdout.strip()
+    changed = git(
+        ["git", "status", "--porcelain", "d2lmini", "benchmarks", ":!d2lmini/results"]
+    ).stdout.strip()
+    return head + "+" * bool(changed)
+
+
+def data_hashes(settings):
+    """sha256 of the files of each data set that the settings name, by split.
+
+    What is simulated has no file: the commit says how it is made.
+    """
+    hashes = {}
+    names = {setting.get("name", "eng-fra-mini") for setting in settings}
+    for name in names & {*EMBEDDED, *REGISTRY}:
+        columns = columns_of(name)
+        hashes[name] = {
+            split: [
+                pooch.file_hash(str(path)) for path in find_paths(name, split, columns)
+            ]
+            for split in splits_of(name, columns)
+        }
+    return hashes

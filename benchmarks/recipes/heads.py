@@ -1,0 +1,112 @@
+"""Runs of chapter 9: what the heads of several translators align, and what each is worth."""
+
+import random
+from collections import Counter
+
+import torch
+
+from benchmarks.recipes.common import BATCH_SIZE, LR, NUM_STEPS, RECIPE, make_net
+from d2lmini import (
+    encode,
+    load_data_nmt,
+    normalise,
+    read_pairs,
+    shift_right,
+    train_seq2seq,
+    try_gpu,
+)
+from d2lmini.losses import masked_cross_entropy
+from tools.corpora import make_eng_fra_mini as grammar
+
+EXPERIMENTS = {"heads": [{"num_epochs": 30, "num_sentences": 3000}]}
+RECIPES = {"heads": RECIPE}
+# Words that leave no doubt which English word they come from.
+PARTNERS = {
+    french: english
+    for english, french, *_ in (*grammar.NOUNS, *grammar.ADJECTIVES, *grammar.AFTER)
+} | {"soif": "thirsty", "faim": "hungry", "paris": "paris"}
+
+
+def new_sentences(num_sentences):
+    """Pairs by the grammar, normalised; neither side stands in training, all their words do."""
+    train = [tuple(map(normalise, pair)) for pair in read_pairs()]
+    words = Counter(word for pair in train for side in pair for word in side.split())
+    taken = {side for pair in train for side in pair}
+    pairs = {
+        tuple(map(normalise, pair))
+        for construction, _ in grammar.CONSTRUCTIONS
+        for pair in construction()
+        if not grammar.unseen(pair[0])
+    }
+    new = [
+        pair
+        for pair in sorted(pairs)
+        if taken.isdisjoint(pair)
+        and all(words[word] > 1 for side in pair for word in side.split())
+        and all(len(side.split()) < NUM_STEPS for side in pair)
+    ]
+    return random.Random(0).sample(new, num_sentences)
+
+
+def partners(pairs):
+    """(sentence, row, column) of each written word with its partner, if they stand apart."""
+    for i, (english, french) in enumerate(pairs):
+        source = english.split()
+        for row, word in enumerate(french.split()):
+            partner = PARTNERS.get(word)
+            if source.count(partner) == 1 and source.index(partner) != row:
+                yield i, row, source.index(partner)
+
+
+@torch.no_grad()
+def loss_of(net, batch, bos):
+    """Nats per target token of all sentences."""
+    src, src_lens, tgt, tgt_lens = batch
+    logits = net(src, shift_right(tgt, bos), src_lens)
+    return masked_cross_entropy(logits, tgt, tgt_lens).item()
+
+
+def price(net, batch, bos, attention, head, intact):
+    """By how much the loss rises if a head's columns of the output matrix are zero."""
+    weight = attention.W_o.weight
+    kept, size = weight.detach().clone(), weight.shape[1] // attention.num_heads
+    weight.data[:, head * size : (head + 1) * size] = 0
+    found = loss_of(net, batch, bos) - intact
+    weight.data = kept
+    return found
+
+
+def run(seed, num_epochs, num_sentences):
+    """Train chapter 9's translator; alignment and price of each head of its cross-attention."""
+    torch.manual_seed(seed)
+    device = try_gpu()
+    train_iter, *vocabs = load_data_nmt(BATCH_SIZE, NUM_STEPS, None)
+    net, bos = make_net(*vocabs), vocabs[1].bos
+    train_seq2seq(net, train_iter, LR, num_epochs, vocabs[1], device)
+    pairs, batch = new_sentences(num_sentences), []
+    for side, vocab in enumerate(vocabs):
+        batch += encode([pair[side] for pair in pairs], vocab, NUM_STEPS)
+    batch = [array.to(device) for array in batch]
+    intact = loss_of(net.eval(), batch, bos)
+    weights = net.decoder.attention_weights[1]  # (layers, batch, heads, queries, keys)
+    sentence, row, column = map(list, zip(*partners(pairs), strict=True))
+    places = Counter(zip(row, column, strict=True))
+    best_places = sum(
+        max(n for (r, _), n in places.items() if r == number) for number in set(row)
+    )
+    lengths = batch[1][sentence].float()
+    return {
+        "loss": intact,
+        "words": len(row),
+        "evenly": (1 / lengths).mean().item(),
+        "by_row_number": best_places / len(row),
+        # (words, layers, heads) -> (layers, heads)
+        "alignment": weights[:, sentence, :, row, column].mean(0).tolist(),
+        "price": [
+            [
+                price(net, batch, bos, block.cross_attention, head, intact)
+                for head in range(block.cross_attention.num_heads)
+            ]
+            for block in net.decoder.stack.blocks
+        ],
+    }

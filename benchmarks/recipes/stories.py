@@ -1,0 +1,166 @@
+"""Runs of chapter 13: who writes the book's stories best, with the blocks of 2017 or of today."""
+
+import time
+from collections import Counter
+
+import torch
+from torch import nn
+
+from benchmarks.recipes.common import up_and_down
+from d2lmini import (
+    EncoderStack,
+    Vocab,
+    causal_mask,
+    encode,
+    normalise,
+    shift_right,
+    try_gpu,
+)
+from d2lmini.data import cut_padding
+from d2lmini.data.buckets import buckets
+from d2lmini.data.texts import mistake_in, read_texts
+from d2lmini.modern import LanguageModel, next_token_loss
+from d2lmini.speed.batched_search import at_random, extend
+from d2lmini.training import evaluate, train_epoch
+from d2lmini.transformer import TokenEmbedding
+
+RECIPE = {
+    "sizes": [64, 128, 4],  # width, width of the network, heads
+    "num_kv_heads": 2,
+    "num_layers": 2,
+    "max_len": 60,
+    "batch_size": 32,
+    "lr": 0.003,
+    "warmup_steps": 100,
+    "num_epochs": 10,
+    "stories": 300,  # that are written
+    "temperatures": [0.5, 1.0, 1.5],
+}
+RECIPES = {"stories": RECIPE}
+MAX_LEN, NUM_WRITTEN = RECIPE["max_len"], RECIPE["stories"]
+EXPERIMENTS = {
+    "stories": [
+        {"name": "stories-mini", "model": model}
+        for model in ("the word before", "blocks of 2017", "blocks of today")
+    ]
+}
+
+
+class OfTheEncoder(nn.Module):
+    """A language model of the blocks of chapter 7: an encoder's stack under a causal mask.
+
+    Shapes: as modern.LanguageModel; its cache is the text so far, which it reads again.
+    """
+
+    def __init__(self, vocab_size, num_hiddens, ffn_num_hiddens, num_heads, num_layers):
+        super().__init__()
+        self.embedding = TokenEmbedding(vocab_size, num_hiddens, dropout=0.0)
+        self.stack = EncoderStack(
+            num_hiddens, ffn_num_hiddens, num_heads, num_layers, 0.0
+        )
+        self.output = nn.Linear(num_hiddens, vocab_size)
+
+    def forward(self, tokens, so_far=None):
+        if so_far is not None:
+            tokens = torch.cat([so_far, tokens], dim=1)
+        steps = tokens.shape[1]
+        mask = causal_mask(steps, steps, tokens.device)
+        return self.output(self.stack(self.embedding(tokens), mask)), tokens
+
+
+class WordBefore(nn.Module):
+    """Counts which word follows which; nothing is trained."""
+
+    def __init__(self, tokens, valid_lens, bos, vocab_size):
+        super().__init__()
+        pairs = Counter()
+        for row, length in zip(tokens.tolist(), valid_lens.tolist(), strict=True):
+            pairs.update(zip([bos, *row], row[:length], strict=False))
+        counts = torch.full((vocab_size, vocab_size), 0.1)  # nothing is impossible
+        for (before, after), count in pairs.items():
+            counts[before, after] += count
+        self.register_buffer("logits", counts.log())
+
+    def forward(self, tokens, caches=None):
+        return self.logits[tokens], None
+
+
+def answers_right(net, tokens, valid_lens, vocab):
+    """Share of the answers at the end of the stories that get the largest logit."""
+    with torch.no_grad():
+        logits, _ = net(shift_right(tokens, vocab.bos))
+    asked = tokens[:, :-1] == vocab["?"]  # the answer stands behind it
+    right = logits[:, 1:][asked].argmax(-1) == tokens[:, 1:][asked]
+    return right.float().mean().item()
+
+
+def write(net, vocab, num_stories, choose):
+    """Stories from nothing, each as a string; those that do not end are cut."""
+    device = next(iter(net.state_dict().values())).device
+    start = torch.full((num_stories, 1), vocab.bos, device=device)
+
+    tokens, _ = extend(net, start, MAX_LEN - 1, choose, vocab.eos)
+    texts = []
+    for row in tokens[:, 1:].tolist():
+        row = row[: row.index(vocab.eos)] if vocab.eos in row else row
+        texts.append(" ".join(vocab.to_tokens(row)))
+    return texts
+
+
+def fit(net, loaders, loss, device):
+    """Train, the rate falling to 0; the loss on val by epoch."""
+    optimizer = torch.optim.Adam(net.parameters(), lr=RECIPE["lr"], fused=True)
+    num_epochs = RECIPE["num_epochs"]
+    steps = num_epochs * len(loaders["train"])
+    schedule = up_and_down(optimizer, RECIPE["warmup_steps"], steps)
+    val_losses = []
+    for _ in range(num_epochs):
+        train_epoch(net.train(), loaders["train"], loss, optimizer, schedule, device)
+        val_losses.append(round(evaluate(net, loaders["val"], loss, device), 4))
+    return val_losses
+
+
+def run(seed, name, model):
+    """Train once; what came out, as a dict for the ledger."""
+    start, device = time.perf_counter(), try_gpu()
+    texts = {
+        split: [normalise(t) for t in read_texts(name, split)]
+        for split in ("train", "val", "test")
+    }
+    vocab = Vocab(texts["train"])
+    arrays = {split: encode(texts[split], vocab, MAX_LEN) for split in texts}
+    loaders = {
+        split: buckets(data, data[1], RECIPE["batch_size"], cut_padding)
+        for split, data in arrays.items()
+    }
+
+    def loss(net, batch):
+        return next_token_loss(net, batch, vocab.bos)
+
+    torch.manual_seed(seed)
+    sizes, found = (len(vocab), *RECIPE["sizes"]), {}
+    num_kv_heads, num_layers = RECIPE["num_kv_heads"], RECIPE["num_layers"]
+    if model == "the word before":
+        net = WordBefore(*arrays["train"], vocab.bos, len(vocab)).to(device)
+    else:
+        net = (
+            LanguageModel(*sizes, num_kv_heads, num_layers, MAX_LEN)
+            if model == "blocks of today"
+            else OfTheEncoder(*sizes, num_layers)
+        )
+        found["val_losses"] = fit(net.to(device), loaders, loss, device)
+        found["parameters"] = sum(p.numel() for p in net.parameters())
+    found["seconds"] = time.perf_counter() - start
+    found["loss"] = evaluate(net, loaders["test"], loss, device)
+    tokens, lens = (array.to(device) for array in arrays["test"])
+    found["answers"] = answers_right(net.eval(), tokens, lens, vocab)
+    generator = torch.Generator(device).manual_seed(seed)
+    found["stories"] = {}
+    for temperature in RECIPE["temperatures"]:
+        choose = at_random(temperature, generator=generator)
+        stories = write(net, vocab, NUM_WRITTEN, choose)
+        right = [mistake_in(story) is None for story in stories]
+        found[f"right_at_{temperature}"] = sum(right) / NUM_WRITTEN
+        found[f"which_at_{temperature}"] = "".join(str(int(each)) for each in right)
+        found["stories"][str(temperature)] = stories[:10]
+    return found

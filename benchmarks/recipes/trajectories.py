@@ -1,0 +1,516 @@
+"""Runs of chapter 11: the book's own square, and ETH/UCY, one scene left out at a time."""
+
+import functools
+import itertools
+
+import torch
+from sklearn.linear_model import LinearRegression
+from torch import nn
+
+from benchmarks.recipes.common import up_and_down
+from d2lmini import EncoderDecoder, EncoderStack, batches, train, try_gpu
+from d2lmini.data.paths import path_windows, read_tracks, rotate_paths
+from d2lmini.data.square import simulate_paths
+from d2lmini.tasks.trajectories import (
+    FeatureEmbedding,
+    Forecaster,
+    PathDecoder,
+    PathEncoder,
+    constant_velocity,
+    displacement_errors,
+    forecasting_loss,
+    gaussian_loss,
+    motion_features,
+    roll_out,
+    steps_between,
+    walking_loss,
+)
+from d2lmini.transformer import cached_steps
+
+SCENES = "eth", "hotel", "univ", "zara1", "zara2"
+OBSERVED, PREDICTED = 8, 12  # of ETH/UCY; of the square 15 and 25
+NUM_NEIGHBOURS = 8
+NOISE = {  # on observed positions in training: share of paths, standard deviation in metres
+    "no noise": [0.0, 0.0],
+    "noise": [1.0, 0.02],
+    "noise on half": [0.5, 0.03],
+}
+
+SQUARE = {  # as in chapter 11
+    "paths": [3000, 1000],  # to train on, to test with
+    "sizes": [32, 64, 4, 2, 0.0],
+    "batch_size": 64,
+    "warmup_steps": 200,
+    "forecaster": {"lr": 0.005, "num_epochs": 30},
+    "walker": {"lr": 0.003, "num_epochs": 15},
+}
+SCENE = {
+    "sizes": [64, 128, 4, 2, 0.1],
+    "scale": [0.7, 1.3],  # of a path in training
+    "batch_size": 256,
+    "lr": 1e-3,
+    "warmup_steps": 200,
+    "num_batches": 2000,
+    "noise": NOISE,
+    "neighbours": NUM_NEIGHBOURS,
+}
+RECIPES = {"square": SQUARE, "eth-ucy": SCENE, "eth-ucy-choice": SCENE}
+
+EXPERIMENTS = {
+    "square": [
+        {"name": "square", "model": model}
+        for model in [
+            "constant velocity",
+            "steps",
+            "positions",
+            "positions, own given",
+            "positions, change added",
+            "steps, base 1000",
+            "steps, bias",
+            "steps, no ReLU",
+            "steps, noise",
+            "steps, own given",
+            "forecaster",
+            "forecaster, squared distance",
+            "forecaster, Gaussian alone",
+        ]
+    ],
+    "eth-ucy": [
+        {"name": "eth-ucy", "model": "constant velocity"},
+        {"name": "eth-ucy", "model": "constant velocity, partial futures"},
+        {"name": "eth-ucy", "model": "linear regression"},
+        {"name": "eth-ucy", "model": "Transformer", "noise": "no noise"},
+        {"name": "eth-ucy", "model": "Transformer", "noise": "noise on half"},
+        {
+            "name": "eth-ucy",
+            "model": "Transformer",
+            "noise": "noise on half",
+            "others": True,
+        },
+        {
+            "name": "eth-ucy",
+            "model": "Transformer",
+            "noise": "noise on half",
+            "num_batches": 4000,
+        },
+    ],
+    # Which noise, how many steps? For a test scene, what is best on the other scenes, each of
+    # them left out as well: a net without both scenes of a pair serves the choice for either.
+    "eth-ucy-choice": [
+        {"name": "eth-ucy", "noise": noise, "without": pair}
+        for pair in map(list, itertools.combinations(SCENES, 2))
+        for noise in NOISE
+    ]
+    + [
+        {
+            "name": "eth-ucy",
+            "noise": "noise on half",
+            "num_batches": 4000,
+            "without": pair,
+        }
+        for pair in map(list, itertools.combinations(SCENES, 2))
+    ],
+}
+
+
+class PlainEmbedding(FeatureEmbedding):
+    """Without the ReLU."""
+
+    def forward(self, features, start=0):
+        return self.positions(self.dense(features), start)
+
+
+class PlaceDecoder(PathDecoder):
+    """From positions to the next ones, as the source has it; with or without what came in."""
+
+    def __init__(self, *sizes, added):
+        super().__init__(*sizes)
+        self.added = added
+        if not added:
+            # else a zero is a good start: who is added to nothing stands still
+            self.output.reset_parameters()
+
+    def forward(self, places, memory, memory_mask=None, caches=None):
+        start = 0 if caches is None else cached_steps(caches)
+        X, caches = self.stack(
+            self.embedding(places / 3, start), memory, memory_mask, caches
+        )
+        return self.output(X) * 3 + self.added * places, caches
+
+
+def mean_error(predicted, wanted):
+    """Mean distance, and of how many."""
+    errors = (predicted - wanted).norm(dim=-1)
+    return errors.mean(), errors.numel()
+
+
+def lens_of(past):
+    """All of it, in every row."""
+    return torch.full((len(past),), past.shape[1], device=past.device)
+
+
+def place_loss(net, batch):
+    """walking_loss for a decoder of positions."""
+    past, future = batch
+    given = torch.cat([past[:, -1:], future[:, :-1]], dim=1)
+    return mean_error(net(past, given, lens_of(past)), future)
+
+
+@torch.no_grad()
+def roll_out_places(net, past, num_steps):
+    """roll_out for a decoder of positions."""
+    return own_given(net.eval(), past, past[:, -1:], num_steps)
+
+
+def noisy_loss(net, batch):
+    """walking_loss with 2 cm of noise on the steps that are given."""
+    past, future = batch
+    given, following = steps_between(past, future)
+    given = given + 0.02 * torch.randn_like(given)
+    return mean_error(net(past, given, lens_of(past)), following)
+
+
+def own_given(net, past, first, num_steps):
+    """What the decoder returns if it is given its own output, with gradients; from first on."""
+    memory, caches = net.encoder(past), None
+    output, outputs = first, []
+    for _ in range(num_steps):
+        output, caches = net.decoder(output, memory, caches=caches)
+        outputs.append(output)
+    return torch.cat(outputs, dim=1)
+
+
+def own_steps_loss(net, batch):
+    """walking_loss without a teacher."""
+    past, future = batch
+    given, following = steps_between(past, future)
+    return mean_error(own_given(net, past, given[:, :1], future.shape[1]), following)
+
+
+def own_places_loss(net, batch):
+    """place_loss without a teacher."""
+    past, future = batch
+    return mean_error(own_given(net, past, past[:, -1:], future.shape[1]), future)
+
+
+def gaussian_alone(net, batch):
+    """The usual likelihood, from which the means learn too."""
+    past, future = batch
+    return gaussian_loss(*net(past), future), future[..., 0].numel()
+
+
+def squared_loss(net, batch):
+    """forecasting_loss with squared distances for the means."""
+    past, future = batch
+    means, log_sigmas = net(past)
+    squares = ((means - future) ** 2).sum(dim=-1)  # (batch, steps)
+    nats = gaussian_loss(means.detach(), log_sigmas, future)
+    return squares.mean() + 0.1 * nats, squares.numel()
+
+
+def sinusoids(num_steps, num_hiddens, base):
+    """The positional table of chapter 3, to another base."""
+    exponents = torch.arange(0, num_hiddens, 2) / num_hiddens
+    angles = torch.arange(num_steps)[:, None] / base**exponents
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+
+
+def make_walker(model):
+    """The net of chapter 11, with one detail changed; its loss, and how it is rolled out."""
+    sizes = SQUARE["sizes"]
+    width, dropout = sizes[0], sizes[-1]
+    if model.startswith("positions"):
+        decoder = PlaceDecoder(*sizes, added="added" in model)
+        loss = own_places_loss if "own" in model else place_loss
+        return EncoderDecoder(PathEncoder(*sizes), decoder), loss, roll_out_places
+    net = EncoderDecoder(PathEncoder(*sizes), PathDecoder(*sizes))
+    parts = net.encoder, net.decoder
+    if "base" in model:
+        for part in parts:
+            part.embedding.positions.P.copy_(sinusoids(1000, width, 1000))
+    if "bias" in model:
+        net.decoder.output = nn.Linear(width, 2)
+        nn.init.zeros_(net.decoder.output.weight)
+    if "ReLU" in model:
+        for part in parts:
+            part.embedding = PlainEmbedding(
+                part.embedding.dense.in_features, width, dropout
+            )
+    loss = noisy_loss if "noise" in model else walking_loss
+    return net, own_steps_loss if "own" in model else loss, roll_out
+
+
+def run_square(seed, model):
+    """Train on paths of chapter 11, test on others."""
+    counts, sizes = SQUARE["paths"], SQUARE["sizes"]
+    paths, test = (
+        simulate_paths(n, seed)[0] for n, seed in zip(counts, (0, 2), strict=True)
+    )
+    past, future = test[:, :15], test[:, 15:]
+    torch.manual_seed(seed)
+    train_iter = batches([paths[:, :15], paths[:, 15:]], SQUARE["batch_size"])
+    warmup_steps = SQUARE["warmup_steps"]
+    fit = functools.partial(
+        train, batches=train_iter, device=try_gpu(), warmup_steps=warmup_steps
+    )
+    found = {}
+    if model == "constant velocity":
+        predicted = constant_velocity(past, 25)
+    elif model.startswith("forecaster"):
+        net = Forecaster(PathEncoder(*sizes), sizes[0], 25)
+        losses = {"alone": gaussian_alone, "distance": squared_loss}
+        loss = losses.get(model.split()[-1], forecasting_loss)
+        fit(net, loss=loss, **SQUARE["forecaster"])
+        with torch.no_grad():
+            predicted, log_sigmas = (X.cpu() for X in net.eval()(past.to(try_gpu())))
+        found["nats"] = gaussian_loss(predicted, log_sigmas, future).item()
+    else:
+        net, loss, roll = make_walker(model)
+        history = fit(net, loss=loss, **SQUARE["walker"])
+        predicted = roll(net, past.to(try_gpu()), 25).cpu()
+        found["one_step"] = history.loss.iloc[-1]
+    ade, fde = displacement_errors(predicted, future)
+    each = (predicted - future).norm(dim=-1).mean(dim=1)  # (paths,)
+    return found | {"ade": ade, "fde": fde, "ade_of_each_cm": in_a_line(100 * each)}
+
+
+def in_a_line(numbers):
+    """Whole numbers as one string: in a list each would take a line of the ledger."""
+    return " ".join(str(round(number)) for number in numbers.tolist())
+
+
+@functools.cache
+def scene(name):
+    """All windows of a scene, whose each is, and its neighbours at the last observed step.
+
+    Returns:
+        Positions (windows, 20, 2); tracks (windows,); neighbours (windows, NUM_NEIGHBOURS, 4),
+        the nearest first: relative position and velocity; how many are real (windows,).
+    """
+    tracks = read_tracks("eth-ucy", name)
+    found = path_windows(tracks, OBSERVED + PREDICTED)
+    at = {}  # (file, frame) -> pedestrian -> position
+    for track in tracks:
+        for frame, position in zip(track.frames.tolist(), track.positions, strict=True):
+            at.setdefault((track.file, frame), {})[track.pedestrian] = position
+    neighbours = torch.zeros(len(found.tracks), NUM_NEIGHBOURS, 4)
+    counts = torch.zeros(len(found.tracks), dtype=torch.long)
+    rows = zip(
+        found.frames.tolist(), found.tracks.tolist(), found.positions, strict=True
+    )
+    for row, (frame, track, positions) in enumerate(rows):
+        file, own = tracks[track].file, tracks[track].pedestrian
+        now = frame + 10 * (OBSERVED - 1)
+        here, before = at[file, now], at.get((file, now - 10), {})
+        who = [p for p in here if p != own and p in before]
+        if who:
+            place = torch.stack([here[p] for p in who])
+            velocity = (place - torch.stack([before[p] for p in who])) / 0.4
+            features = torch.cat([place - positions[OBSERVED - 1], velocity], dim=1)
+            nearest = features[:, :2].norm(dim=1).argsort()[:NUM_NEIGHBOURS]
+            counts[row] = len(nearest)
+            neighbours[row, : len(nearest)] = features[nearest]
+    return found.positions, found.tracks, neighbours, counts
+
+
+def turned(positions, neighbours):
+    """The last observed position becomes the origin, the way of the last two steps the x axis."""
+    origin = positions[:, OBSERVED - 1]
+    way = origin - positions[:, OBSERVED - 3]
+    angle = -torch.atan2(way[:, 1], way[:, 0])
+    places, velocities = (rotate_paths(X, angle) for X in neighbours.split(2, dim=-1))
+    paths = rotate_paths(positions - origin[:, None], angle)
+    return paths, torch.cat([places, velocities], dim=-1)
+
+
+class CrowdEncoder(nn.Module):
+    """A PathEncoder with one more token for each neighbour; the walker's own come last."""
+
+    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout):
+        super().__init__()
+        self.embedding = FeatureEmbedding(6, num_hiddens, dropout)
+        self.others = nn.Linear(4, num_hiddens)
+        self.stack = EncoderStack(
+            num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout
+        )
+
+    def forward(self, past, neighbours, counts):
+        # (batch, NUM_NEIGHBOURS, width)
+        others = torch.relu(self.others(neighbours / 3))
+        X = torch.cat([others, self.embedding(motion_features(past))], dim=1)
+        places = torch.arange(X.shape[1], device=X.device)
+        # (batch, tokens)
+        mask = (places < counts[:, None]) | (places >= NUM_NEIGHBOURS)
+        return self.stack(X, mask[:, None, None])
+
+
+class CrowdForecaster(Forecaster):
+    """A Forecaster that is told of the neighbours."""
+
+    def forward(self, past, neighbours, counts):
+        X = self.encoder(past, neighbours, counts)[:, -1]
+        Y = self.output(X).unflatten(1, (-1, 2))
+        return constant_velocity(past, Y.shape[1]) + Y, self.spread(X)
+
+
+def augmented(batch, noise):
+    """Scaled and mirrored at random, noise on what is observed; then turned."""
+    positions, neighbours, counts = batch
+    rows = len(positions), 1, 1
+    factor = torch.empty(rows).uniform_(*SCENE["scale"])
+    mirror = torch.where(torch.rand(rows) < 0.5, 1.0, torch.tensor([1.0, -1.0]))
+    share, std = NOISE[noise]
+    shaken = torch.randn(len(positions), OBSERVED, 2) * std * (torch.rand(rows) < share)
+    positions, neighbours = (
+        positions * factor * mirror,
+        neighbours * factor * mirror.repeat(1, 1, 2),
+    )
+    positions = torch.cat(
+        [positions[:, :OBSERVED] + shaken, positions[:, OBSERVED:]], dim=1
+    )
+    return *turned(positions, neighbours), counts
+
+
+def told(net, crowd, past):
+    """What net says of a past in this crowd; an empty one for a net that asks for none."""
+    return net(past, *crowd)
+
+
+def train_forecaster(names, noise, others, num_batches):
+    """A net for the named scenes; the same number of windows of each, nearly."""
+    data = [
+        torch.cat(parts) for parts in zip(*(scene(name) for name in names), strict=True)
+    ]
+    del data[1]  # whose the windows are
+    # Drawn by the square root of a scene's size: else four windows of five are of univ.
+    sizes = [len(scene(name)[0]) for name in names]
+    weights = torch.cat([torch.full((size,), size**-0.5) for size in sizes])
+    sizes = SCENE["sizes"]
+    if others:
+        net = CrowdForecaster(CrowdEncoder(*sizes), sizes[0], PREDICTED)
+    else:
+        net = Forecaster(PathEncoder(*sizes), sizes[0], PREDICTED)
+    net.to(try_gpu())
+    batch_size = SCENE["batch_size"]
+    optimizer = torch.optim.Adam(net.parameters(), SCENE["lr"], fused=True)
+    schedule = up_and_down(optimizer, SCENE["warmup_steps"], num_batches)
+    drawn = torch.multinomial(weights, num_batches * batch_size, replacement=True)
+    for rows in drawn.split(batch_size):
+        paths, *crowd = augmented([array[rows] for array in data], noise)
+        arrays = paths[:, :OBSERVED], paths[:, OBSERVED:], *crowd[: 2 * others]
+        past, future, *crowd = (array.to(try_gpu()) for array in arrays)
+        loss, _ = forecasting_loss(functools.partial(told, net, crowd), (past, future))
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(net.parameters(), max_norm=1.0)
+        optimizer.step()
+        schedule.step()
+    return net.eval()
+
+
+@torch.no_grad()
+def forecasts_of(net, name, others):
+    """Means and log sigmas of all windows of a scene, in its turned frame; and the paths."""
+    positions, _, neighbours, counts = scene(name)
+    paths, neighbours = turned(positions, neighbours)
+    arrays = paths[:, :OBSERVED], *(neighbours, counts)[: 2 * others]
+    rows = zip(*(array.split(2048) for array in arrays), strict=True)
+    parts = [net(*(array.to(try_gpu()) for array in row)) for row in rows]
+    means, log_sigmas = (torch.cat(part).cpu() for part in zip(*parts, strict=True))
+    return means, log_sigmas, paths
+
+
+def jitter(paths):
+    """Correlation of a change of step with the next one.
+
+    Where each place is marked with an error of its own, a change is undone by the next; errors
+    alone would give -2/3. Where places lie on a smooth curve, changes go on.
+    """
+    changes = paths.diff(dim=1).diff(dim=1)  # (windows, steps - 2, 2)
+    return ((changes[:, 1:] * changes[:, :-1]).sum() / (changes**2).sum()).item()
+
+
+def regression(names):
+    """Least squares from all observed coordinates to all future ones."""
+    # In double precision: where people walk smoothly, columns nearly depend on each other.
+    paths = torch.cat([turned(*scene(name)[::2])[0] for name in names]).double()
+    past, future = paths.split([OBSERVED, PREDICTED], dim=1)
+    return LinearRegression().fit(past.flatten(1), future.flatten(1))
+
+
+def partial_futures(name):
+    """Mistaken errors of constant velocity: of every window with two or more future steps."""
+    errors = []
+    for track in read_tracks("eth-ucy", name):
+        even = (track.frames.diff() == 10).tolist()
+        for start in range(len(even) - OBSERVED + 1):
+            if all(even[start : start + OBSERVED - 1]):
+                rest = even[start + OBSERVED - 1 : start + OBSERVED - 1 + PREDICTED]
+                steps = [*rest, False].index(False)
+                if steps >= 2:
+                    end = start + OBSERVED
+                    past = track.positions[None, start:end]
+                    future = track.positions[None, end : end + steps]
+                    predicted = constant_velocity(past, steps)
+                    errors.append(displacement_errors(predicted, future))
+    return torch.tensor(errors).mean(dim=0).tolist(), len(errors)
+
+
+def run_scenes(seed, model, noise=None, others=False, num_batches=SCENE["num_batches"]):
+    """Leave each scene out in turn: trained on the others, tested on it."""
+    scenes = {}
+    for name in SCENES:
+        if model == "constant velocity, partial futures":
+            errors, count = partial_futures(name)
+            scenes[name] = {"ade": errors[0], "fde": errors[1], "windows": count}
+            continue
+        rest = [other for other in (*SCENES, "others") if other != name]
+        positions, tracks, neighbours, _ = scene(name)
+        paths, _ = turned(positions, neighbours)
+        found = {"windows": len(paths)}
+        if model == "constant velocity":
+            predicted = constant_velocity(paths[:, :OBSERVED], PREDICTED)
+            found["jitter"] = jitter(paths)
+        elif model == "linear regression":
+            past = paths[:, :OBSERVED].double().flatten(1)
+            predicted = torch.from_numpy(regression(rest).predict(past)).float()
+            predicted = predicted.view(-1, PREDICTED, 2)
+        else:
+            torch.manual_seed(seed)
+            net = train_forecaster(rest, noise, others, num_batches)
+            predicted, log_sigmas, _ = forecasts_of(net, name, others)
+            found["nats"] = gaussian_loss(
+                predicted, log_sigmas, paths[:, OBSERVED:]
+            ).item()
+        found["ade"], found["fde"] = displacement_errors(predicted, paths[:, OBSERVED:])
+        each = (predicted - paths[:, OBSERVED:]).norm(dim=-1).mean(dim=1)
+        # A pedestrian's windows overlap, so it is pedestrians that a bootstrap has to draw.
+        sums = torch.zeros(int(tracks.max()) + 1).index_add(0, tracks, each)
+        counts = torch.bincount(tracks)
+        found["windows_of_each"] = in_a_line(counts[counts > 0])
+        found["ade_of_each_mm"] = in_a_line((1000 * sums / counts)[counts > 0])
+        scenes[name] = found
+    mean = {
+        key: sum(s[key] for s in scenes.values()) / len(scenes)
+        for key in ("ade", "fde")
+    }
+    return mean | {"scenes": scenes}
+
+
+def run_pair(seed, noise, without, num_batches=SCENE["num_batches"]):
+    """Train without two scenes; the ADE on both."""
+    torch.manual_seed(seed)
+    rest = [other for other in (*SCENES, "others") if other not in without]
+    net = train_forecaster(rest, noise, others=False, num_batches=num_batches)
+    ades = {}
+    for name in without:
+        means, _, paths = forecasts_of(net, name, others=False)
+        ades[name], _ = displacement_errors(means, paths[:, OBSERVED:])
+    return {"ade": ades}
+
+
+def run(seed, name, **setting):
+    """Train once, test once; what came out, as a dict for the ledger."""
+    if name == "square":
+        return run_square(seed, **setting)
+    return (run_pair if "without" in setting else run_scenes)(seed, **setting)

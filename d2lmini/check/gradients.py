@@ -1,0 +1,256 @@
+"""What training needs: finite gradients, right ones, and one for each parameter.
+
+See properties.py.
+"""
+
+from collections.abc import Callable
+from contextlib import closing
+
+import torch
+from torch import Tensor, nn
+
+from d2lmini.check.trying import (
+    TOLERANCE,
+    Result,
+    check_tried,
+    copies,
+    difference,
+    drawn_like,
+    largest,
+    mode,
+    raised,
+    rounding,
+    same_draws,
+)
+from d2lmini.masks import padding_mask
+from d2lmini.support.arguments import check_modules
+
+
+def finite_gradients(block: Callable, X: Tensor) -> Result:
+    """Outputs and gradients are finite even if the first sequence is all padding.
+
+    The output also has the dtype of X. Frozen parameters need no gradient.
+
+    Args:
+        X: of the floating dtype in question, or token ids.
+    Source: chapter 2.
+    """
+    check_tried(X, block=block)
+    name, steps = "finite_gradients", X.shape[1]
+    lens = torch.full((len(X),), steps, device=X.device)
+    lens[0] = 0
+    X, kind = _leaf(X), X.dtype
+    parameters = block.parameters() if isinstance(block, nn.Module) else ()
+    tensors = [tensor for tensor in (X, *parameters) if tensor.requires_grad]
+    try:
+        with same_draws(X):
+            output = block(X, padding_mask(lens, steps))
+        gradients = ()
+        if tensors:
+            gradients = torch.autograd.grad(output.sum(), tensors, allow_unused=True)
+    except RuntimeError as error:
+        return raised(name, f"In {kind}", error)
+    if X.is_floating_point() and output.dtype != kind:
+        sentence = f"The input is {kind}, but the output {output.dtype}."
+        return Result(name, False, float("inf"), sentence)
+    found = [_dense(t) for t in (output, *gradients) if t is not None]
+    bad = sum(int((~t.isfinite()).sum()) for t in found)
+    if bad:
+        sentence = f"In {kind}, {bad} entries of output and gradients are not finite."
+        return Result(name, False, float("inf"), sentence)
+    return Result(name, True, 0.0, f"Output and gradients are finite in {kind}.")
+
+
+def every_parameter_trained(
+    block: nn.Module, X: Tensor, mask: Tensor | None = None
+) -> Result:
+    """Every parameter gets a gradient; no other weights are used, and none are redrawn.
+
+    A matrix that is made in each call, or kept where the module cannot find it, such as in a
+    list, is not a parameter: no optimiser will change it. Every entry of a parameter counts,
+    but only the looked-up rows of a table; a frozen parameter needs no gradient. The gradient
+    must also match the slope of the output; half precision is too coarse to tell.
+    Source: chapter 7.
+    """
+    check_tried(X, block=block)
+    check_modules(block=block)
+    with mode(block, training=False):
+        return _trained(block, _leaf(X), mask)
+
+
+def _trained(block, X, mask):
+    """As every_parameter_trained, in the mode in which the block is."""
+    name = "every_parameter_trained"
+    with same_draws(X):
+        first, second = (block(*copies([X, mask])) for _ in range(2))
+    worst = largest(difference(first, second))
+    if worst > rounding(first):
+        sentence = f"Two calls on the same X differ by {worst:.2g}: each draws new random numbers."
+        return Result(name, False, worst, sentence)
+
+    parameters = dict(block.named_parameters())
+    known = {id(parameter) for parameter in parameters.values()} | {id(X)}
+    users = _leaves(first)  # what was used, and by which operations
+    if strangers := [leaf for leaf in users if id(leaf) not in known]:
+        shapes = ", ".join(str(tuple(leaf.shape)) for leaf in strangers)
+        sentence = f"Weights of shape {shapes} are used, but are no parameters."
+        return Result(name, False, float(len(strangers)), sentence)
+
+    trainable = {key: p for key, p in parameters.items() if p.requires_grad}
+    whole = [key for key, p in trainable.items() if not _is_table(users.get(p, ()))]
+    idle = _idle(block, X, mask, trainable, whole)
+    if dead := [key for key in trainable if idle[key].all()]:
+        sentence = f"No gradient reaches {', '.join(dead)}."
+        return Result(name, False, float(len(dead)), sentence)
+    for key in whole:
+        if count := int(idle[key].sum()):
+            all_of_them = f"the {idle[key].numel()} parameters in {key}"
+            sentence = f"No gradient reaches {count} of {all_of_them}."
+            return Result(name, False, float(count), sentence)
+
+    if X.requires_grad:
+        trainable["X"] = X
+    for key, (told, measured, limit) in _slopes(block, X, mask, trainable):
+        if (off := abs(told - measured)) > limit:
+            sentence = (
+                f"The gradient of {key} is wrong: along one direction it gives a slope of "
+                f"{told:.2g}, but {measured:.2g} is measured."
+            )
+            return Result(name, False, off, sentence)
+    trainable.pop("X", None)
+    frozen = len(parameters) - len(trainable)
+    sentence = f"All {len(trainable)} parameters get a gradient."
+    if frozen:
+        sentence += f" (Frozen, and left out: {frozen}.)"
+    return Result(name, True, 0.0, sentence)
+
+
+def _idle(block, X, mask, trainable, whole):
+    """Which numbers of each parameter have had no gradient on any of several inputs.
+
+    whole: names of the parameters all of whose numbers should have one.
+    """
+    idle = {key: torch.ones_like(p, dtype=torch.bool) for key, p in trainable.items()}
+    with closing(_several(block, X, mask)) as several:
+        for inputs in several:
+            gradients = _gradients(block, inputs, trainable.values())
+            for key, gradient in zip(trainable, gradients, strict=True):
+                idle[key] &= gradient == 0
+            if not any(idle[key].any() for key in whole):
+                break
+    return idle
+
+
+def _leaf(X):
+    """A copy of X that takes gradients, if its dtype has them."""
+    X = X.detach().clone()
+    return X.requires_grad_() if X.is_floating_point() else X
+
+
+def _several(block, X, mask):
+    """X and other inputs, these with other weights in the block: each ReLU is on for some.
+
+    A single token is no test of queries and keys: its weight is 1 whatever they are.
+    """
+    yield X, mask
+    shape = X.shape if X.shape[1] > 1 else (X.shape[0], 3, *X.shape[2:])
+    before = [(p, p.detach().clone()) for p in block.parameters()]
+    try:
+        for seed in range(12):
+            with torch.no_grad():
+                for i, (p, was) in enumerate(before):
+                    size = was.square().mean().sqrt().item() or 0.1
+                    p.copy_(was + size * drawn_like(was, 100 * i + seed))
+            yield drawn_like(X.detach(), seed, shape), mask if X.shape[1] > 1 else None
+    finally:
+        with torch.no_grad():
+            for p, was in before:
+                p.copy_(was)
+
+
+def _loss(output):
+    """A sum with random signs and sizes: a plain one is constant after a normalisation."""
+    output = output.cpu().double()  # some GPUs have no float64
+    return (output * drawn_like(output.detach(), seed=5)).sum()
+
+
+def _dense(tensor):
+    """With its zeros; the gradients of some tables are sparse."""
+    return tensor.to_dense() if tensor.is_sparse else tensor
+
+
+def _gradients(block, inputs, tensors):
+    """Of each tensor, 0 where there is none."""
+    tensors = list(tensors)
+    with same_draws(*inputs):
+        output = block(*copies(inputs))
+    found = [None] * len(tensors)
+    if output.requires_grad and tensors:
+        found = torch.autograd.grad(_loss(output), tensors, allow_unused=True)
+    return [
+        torch.zeros_like(t) if g is None else _dense(g)
+        for t, g in zip(tensors, found, strict=True)
+    ]
+
+
+def _slopes(block, X, mask, tensors):
+    """For each tensor: the slope of the loss along a random direction, told and measured.
+
+    And by how much the two may differ: a step is not infinitely small, there may be the kink
+    of a ReLU within it, and numbers are rounded.
+    """
+    gradients = _gradients(block, (X, mask), tensors.values())
+    untrained = {  # the row of a table that is padding, on purpose
+        id(module.weight): module.padding_idx
+        for module in block.modules()
+        if isinstance(module, nn.Embedding) and module.padding_idx is not None
+    }
+    for (key, tensor), gradient in zip(tensors.items(), gradients, strict=True):
+        precision = torch.finfo(tensor.dtype).eps
+        if precision > TOLERANCE:  # half precision
+            continue
+        direction = drawn_like(tensor.detach(), seed=6)
+        if id(tensor) in untrained:
+            direction[untrained[id(tensor)]] = 0
+        direction /= direction.norm()
+        step, before, losses = 0.003, tensor.detach().clone(), []
+        with torch.no_grad(), same_draws(X):
+            try:
+                for distance in (-step, 0.0, step):
+                    tensor.copy_(before + distance * direction)
+                    output = block(*copies([X, mask]))
+                    losses.append(_loss(output).item())
+            finally:
+                tensor.copy_(before)
+        left, right = (losses[1] - losses[0]) / step, (losses[2] - losses[1]) / step
+        measured, told = (left + right) / 2, (gradient * direction).sum().item()
+        usual = gradient.norm().item() / tensor.numel() ** 0.5
+        noise = 4 * precision * output.norm().item() / step
+        limit = 0.05 * max(abs(measured), usual) + abs(right - left) + noise
+        yield key, (told, measured, limit)
+
+
+LOOK_UPS = "Embedding", "Slice", "Index", "Select", "Gather"
+
+
+def _is_table(operations):
+    """Whether a parameter is a table, of which an input uses only some rows."""
+    return bool(operations) and all(name.startswith(LOOK_UPS) for name in operations)
+
+
+def _leaves(output):
+    """The tensors from which an output was computed and to which its gradients would go.
+
+    Each with the names of the operations that used it.
+    """
+    leaves, waiting, seen = {}, [output.grad_fn], set()
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        for parent, _ in node.next_functions:
+            if hasattr(parent, "variable"):
+                leaves.setdefault(parent.variable, set()).add(node.name())
+        waiting += [parent for parent, _ in node.next_functions]
+    return leaves

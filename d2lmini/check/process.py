@@ -1,0 +1,342 @@
+"""An answer in a Python of its own, which can be ended whatever it does, on every system."""
+
+import atexit
+import contextlib
+import inspect
+import io
+import json
+import linecache
+import os
+import pickle
+import queue
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+import types
+from collections.abc import Callable
+
+import cloudpickle
+import psutil
+import torch
+from torch import nn
+
+from d2lmini.check.grading import Ended
+from d2lmini.check.subjects import FarSubject, Subject
+from d2lmini.check.values import from_json
+
+SECONDS = (
+    20.0  # of computing, for all calls of an answer; a right one takes one at most
+)
+MEMORY = 2 * 1024**3  # bytes; a Python that has loaded PyTorch takes a tenth of it
+PATIENCE = 6  # an answer that does nothing ends after so many times SECONDS
+TO_START = 60.0  # seconds until PyTorch is loaded, on a busy machine
+LONGEST = 16 * 1024**2  # bytes of one message from the child
+THREADS = 500  # PyTorch starts as many as there are cores
+FILES, FILE_BYTES = 1000, 256 * 1024**2  # in the folder that an answer may write in
+LOOK_EVERY = 0.05  # seconds between two looks at what it takes
+LENGTH = struct.Struct("<Q")  # bytes of the message that follows
+# The other Python knows all of this package: what runs there may use it. None of it runs here.
+PROGRAM = (
+    "import sys; sys.path[:] = {path!r}; from d2lmini.check.child import main; main()"
+)
+UNREADABLE = "What the answer returned cannot be read."
+KINDS, NONE = list(type(inspect.Parameter.VAR_KEYWORD)), inspect.Parameter.empty
+
+
+class Child:
+    """A Python that runs answers. Always call end(), whatever happens.
+
+    Args:
+        command: how to start it; None: a Python like this one.
+        folder: where it starts, and the only place where it may write; None: here.
+        environment: its variables; None: as here.
+    Raises:
+        Ended: it did not start.
+    """
+
+    def __init__(self, command=None, folder=None, environment=None):
+        self.process = subprocess.Popen(
+            command or [sys.executable, "-c", PROGRAM.format(path=sys.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=folder,
+            env=environment,
+            start_new_session=True,  # Ctrl-C is for us; and what it starts ends with it
+        )
+        self.folder = folder
+        self.subjects: list[Subject] = []  # that the answer under way may call
+        self.started = self._answered(None, TO_START)
+
+    def spent(self) -> float:
+        """Seconds that it has computed, and those that have passed at a sixth of their worth.
+
+        On a busy machine an answer waits through no fault of its own; but one that sleeps ends.
+        """
+        waited = time.monotonic() / PATIENCE
+        with contextlib.suppress(psutil.Error):
+            times = psutil.Process(self.process.pid).cpu_times()
+            return times.user + times.system + waited
+        return waited
+
+    def is_alive(self) -> bool:
+        """Whether it can still be asked."""
+        return self.process.poll() is None
+
+    def ask(self, *message, seconds: float = SECONDS, of: float | None = None) -> dict:
+        """What the child says to a message: the name of a method of Worker, its arguments.
+
+        Args:
+            of: the seconds that there were, of which so many are left; None: all of them.
+        Raises:
+            Ended: it took too long or too much, or has crashed; it is gone now.
+        """
+        deadline = self.spent() + seconds
+        said = self._tell(message, seconds, of)
+        while "try" in said:  # the answer experiments with what we hold
+            left = deadline - self.spent()
+            if left <= 0:  # each of its calls is quick, but there is no end to them
+                self.end()
+                raise too_late(of or seconds)
+            said = self._tell(self._tried(said), left, of or seconds)
+        return said
+
+    def _tell(self, message, seconds, of):
+        data = pickle.dumps(message)
+        return self._answered(LENGTH.pack(len(data)) + data, seconds, of)
+
+    def _tried(self, said):
+        """What a subject makes of arguments that an answer has chosen, or the error."""
+        try:
+            subject = self.subjects[said["try"]]
+            return "tried", subject(*map(from_json, said["arguments"]))
+        except Exception as error:
+            return "failed", f"{type(error).__name__}: {error}"[:300]
+
+    def _answered(self, data, seconds, of=None):
+        replies = queue.Queue()
+        # In a thread, for a child that neither reads nor writes would block us.
+        threading.Thread(
+            target=self._exchange, args=(data, replies), daemon=True
+        ).start()
+        deadline = self.spent() + seconds
+        try:
+            while True:
+                with contextlib.suppress(queue.Empty):
+                    reply = replies.get(timeout=LOOK_EVERY)
+                    break
+                if too_much := self._too_much():
+                    raise Ended(f"The answer took more than {too_much}.")
+                if self.spent() > deadline:
+                    raise too_late(of or seconds)
+            if not isinstance(reply, dict):
+                raise Ended(reply or "The answer ended Python itself.")
+        except BaseException:  # Ctrl-C, too
+            self.end()
+            raise
+        return reply
+
+    def _exchange(self, data, replies):
+        """Write a message, read the reply: a dict, or a text that says what is wrong with it."""
+        try:
+            if data:
+                self.process.stdin.write(data)
+                self.process.stdin.flush()
+            (length,) = LENGTH.unpack(self.process.stdout.read(LENGTH.size))
+            if length > LONGEST:
+                replies.put(f"The answer returned more than {LONGEST >> 20} MB.")
+            else:
+                replies.put(json.loads(self.process.stdout.read(length)))
+        except Exception:  # it is gone, or has written no message
+            replies.put("")
+
+    def _too_much(self):
+        """The limit that it has passed; empty if none."""
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(self.process.pid)
+            if process.memory_info().rss > MEMORY:
+                return f"{MEMORY >> 30} GB of memory"
+            if process.num_threads() > THREADS:
+                return f"{THREADS} threads"
+        if self.folder is not None:
+            number, size = size_of(self.folder)
+            if number > FILES:
+                return f"{FILES} files"
+            if size > FILE_BYTES:
+                return f"{FILE_BYTES >> 20} MB of files"
+        return ""
+
+    def end(self):
+        """End it, and what it has started."""
+        if self.is_alive():
+            if hasattr(os, "killpg"):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):  # a message that nobody reads any more
+                stream.close()
+
+
+def too_late(seconds: float) -> Ended:
+    """What is raised after so many seconds."""
+    return Ended(f"The answer did not come back within {seconds:.3g} seconds.")
+
+
+def size_of(folder) -> tuple[int, int]:
+    """Files and folders in a folder, up to one more than FILES of them, and their bytes."""
+    number, size, waiting = 0, 0, [folder]
+    while waiting and number <= FILES:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                number += 1
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                size += entry.stat(follow_symlinks=False).st_size
+                if number > FILES:
+                    break
+    return number, size
+
+
+class FarAnswer:
+    """A function that calls the answer that a child holds; grading takes it for the answer.
+
+    Args:
+        signature: of the answer; None if it has none.
+        seconds: for all calls together.
+        is_ours: whether it comes from this Python, and not from a stranger's notebook.
+    """
+
+    def __init__(
+        self,
+        child: Child,
+        name: str,
+        signature,
+        seconds: float = SECONDS,
+        is_ours=False,
+    ):
+        self.child, self.is_ours = child, is_ours
+        self.seconds = self.left = seconds
+        is_name = name.isidentifier() and len(name) < 100
+        self.__name__ = name if is_name or name == "<lambda>" else "the answer"
+        if signature is not None:
+            self.__signature__ = signature
+
+    def __call__(self, *arguments):
+        began = self.child.spent()
+        # What an answer experiments with stays here: it can call it, and not look inside.
+        self.child.subjects = [part for part in arguments if isinstance(part, Subject)]
+        sent = [
+            FarSubject(self.child.subjects.index(part))
+            if isinstance(part, Subject)
+            else part
+            for part in arguments
+        ]
+        said = self.child.ask("call", sent, seconds=self.left, of=self.seconds)
+        self.left = max(0.0, self.left - (self.child.spent() - began))
+        try:
+            print(said["printed"], end="")
+            if "error" in said:
+                error = far_error(said["error"], self.is_ours)
+            else:
+                for mine, theirs in zip(arguments, said["arguments"], strict=True):
+                    _bring_up_to_date(mine, theirs)
+                return from_json(said["value"])
+        except (ValueError, KeyError, TypeError, AttributeError, RuntimeError):
+            raise Ended(UNREADABLE) from None
+        raise error
+
+
+class Pickler(cloudpickle.Pickler):
+    """Keeps the file that code stands in, unlike cloudpickle 3.1.3: its lines are read there."""
+
+    def reducer_override(self, thing):
+        if not isinstance(thing, types.CodeType):
+            return super().reducer_override(thing)
+        return code_of_file, (
+            thing.co_filename,
+            *self.dispatch_table[types.CodeType](thing),
+        )
+
+
+def code_of_file(file, make, parts):
+    """Code as make makes it of parts, from that file."""
+    return make(*parts).replace(co_filename=file)
+
+
+_kept: list[Child] = []  # the child of this Python, from the first answer on
+
+
+def far(answer: Callable) -> Callable:
+    """The answer in a process of its own; itself, if it holds what cannot be sent there.
+
+    Raises:
+        Ended: it could not be sent.
+    """
+    if not callable(answer):
+        return answer
+    data = io.BytesIO()
+    try:
+        Pickler(data).dump(answer)
+    except Exception:  # a generator, a lock, an open file
+        return answer
+    if not (_kept and _kept[0].is_alive()):
+        _kept[:] = [Child()]
+        atexit.register(_kept[0].end)
+    if "error" in _kept[0].ask("load", data.getvalue()):
+        return answer
+    try:
+        signature = inspect.signature(answer)
+    except (ValueError, TypeError):  # a builtin
+        signature = None
+    name = str(getattr(answer, "__name__", type(answer).__name__))
+    return FarAnswer(_kept[0], name, signature, SECONDS, is_ours=True)
+
+
+def told_signature(parameters):
+    """The signature that a child has told of.
+
+    Raises:
+        Ended: it is none.
+    """
+    if parameters is None:
+        return None
+    try:
+        return inspect.Signature([
+            inspect.Parameter(name, KINDS[kind], default=None if optional else NONE)
+            for name, kind, optional in parameters
+        ])  # fmt: skip
+    except (ValueError, TypeError, IndexError):
+        raise Ended(UNREADABLE) from None
+
+
+def far_error(said: dict, read_file: bool) -> Exception:
+    """An error like the one in the child; own_line is the line of the answer.
+
+    read_file: whether a line may be looked up here, as for the cell of a notebook. Not for a
+        stranger's answer, which could name any file.
+    """
+    kind, text, line = (str(said[name])[:300] for name in ("kind", "text", "line"))
+    if kind == "NotImplementedError" and not text:
+        return NotImplementedError()
+    error = type(kind.replace("\0", ""), (Exception,), {})(text)
+    if read_file and not line and said["number"]:
+        line = linecache.getline(said["file"], said["number"]).strip()
+    error.own_line = line
+    return error
+
+
+def _bring_up_to_date(mine, said):
+    """Make an argument what the child's has become, for the check that it is unchanged."""
+    if isinstance(mine, torch.Tensor):
+        theirs = from_json(said)
+        mine.data = (
+            theirs.to(mine) if theirs.shape == mine.shape else torch.full_like(mine, 7)
+        )
+    elif isinstance(mine, list):
+        mine[:] = from_json(said)
+    elif isinstance(mine, nn.Module):
+        mine.load_state_dict({n: from_json(part) for n, part in said["state"].items()})

@@ -1,0 +1,82 @@
+"""Values as JSON: what an answer returns is told to another process.
+
+No pickle: to read one is to run whatever its writer wants.
+"""
+
+import base64
+import math
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from d2lmini.check.answers import short
+
+DEEPEST = 20  # a list in a list in a list ...
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
+        torch.float16, torch.bfloat16, torch.float32, torch.float64,
+    )
+}  # fmt: skip
+
+
+class Other:
+    """Stands for something that no exercise asks for; its text is what it looked like."""
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def __repr__(self):
+        return self.text
+
+
+def to_json(value, depth: int = 0):
+    """What from_json makes a value of again; anything unusual becomes a text about it."""
+    if value is None or type(value) in (bool, str) or isinstance(value, float):
+        return value
+    if type(value) is int:
+        return value if abs(value) < 10**300 else {"other": "a very large whole number"}
+    if type(value) in (list, tuple) and depth < DEEPEST:
+        return {type(value).__name__: [to_json(part, depth + 1) for part in value]}
+    if isinstance(value, np.generic):
+        return to_json(value.item(), depth + 1)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "bif":
+        return {"array": to_json(torch.tensor(value.tolist()), depth + 1)}
+    if isinstance(value, nn.Module):
+        state = {name: to_json(part) for name, part in value.state_dict().items()}
+        return {"module": short(value), "state": state}
+    name = str(value.dtype).removeprefix("torch.") if isinstance(value, Tensor) else ""
+    if name in DTYPES and value.layout == torch.strided and value.device.type == "cpu":
+        plain = value.detach().contiguous().reshape(-1).view(torch.uint8)
+        data = base64.b64encode(plain.numpy().tobytes()).decode()
+        return {"tensor": data, "dtype": name, "shape": list(value.shape)}
+    return {"other": short(value)}
+
+
+def from_json(said):
+    """The value again.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: to_json has not written this.
+    """
+    if not isinstance(said, dict):
+        if isinstance(said, list):
+            raise TypeError("a list must be said to be one")
+        return said
+    if "tensor" in said:
+        dtype = DTYPES[said["dtype"]]
+        shape = [int(size) for size in said["shape"]]
+        data = bytearray(base64.b64decode(said["tensor"], validate=True))
+        if len(data) != math.prod(shape) * dtype.itemsize:
+            raise ValueError(f"{len(data)} bytes are no tensor of shape {tuple(shape)}")
+        if not data:
+            return torch.empty(shape, dtype=dtype)
+        return torch.frombuffer(data, dtype=dtype).reshape(shape)
+    if "array" in said:
+        return from_json(said["array"]).numpy()
+    for kind in (list, tuple):
+        if kind.__name__ in said:
+            return kind(from_json(part) for part in said[kind.__name__])
+    return Other(str(said["module"] if "module" in said else said["other"])[:300])

@@ -1,1 +1,0 @@
-"""Properties of a right block, the grading of answers, and the bugs of the museum."""

@@ -1,0 +1,270 @@
+"""Generation for many sentences at once, of different lengths, with a cache.
+
+generation.py takes one sentence and is written to be read; this gives the same, faster.
+"""
+
+from collections.abc import Callable
+
+import torch
+
+from d2lmini.data import encode, normalise
+from d2lmini.generation import Hypothesis, log_prob_per_token
+from d2lmini.masks import padding_mask
+from d2lmini.support.arguments import (
+    check_batched,
+    check_extension,
+    check_sampling,
+    check_search,
+    check_translation,
+)
+
+
+def translate_all(
+    net,
+    sentences: list[str],
+    src_vocab,
+    tgt_vocab,
+    num_steps: int,
+    device,
+    beam_size: int | None = None,
+    batch_size: int = 128,
+) -> list[str]:
+    """Translate many sentences, batch_size of similar length at a time.
+
+    Args: as predict_seq2seq. Unknown words and cuts are not warned of.
+    Returns:
+        The translations, in the order of the sentences.
+    Raises:
+        TypeError, ValueError: sentences is one string, or one of them is empty.
+    Source: chapter 8.
+    """
+    check_translation(net, src_vocab, tgt_vocab, num_steps, device, beam_size)
+    check_batched(sentences, batch_size)
+    arrays = encode([normalise(s) for s in sentences], src_vocab, num_steps)
+    return translate_ids(
+        net, *arrays, tgt_vocab, num_steps, device, beam_size, batch_size
+    )
+
+
+def translate_ids(
+    net,
+    src,
+    valid_lens,
+    tgt_vocab,
+    num_steps: int,
+    device,
+    beam_size=None,
+    batch_size=128,
+) -> list[str]:
+    """translate_all for sentences that are ids already, words or pieces of words.
+
+    Shapes:
+        src: (sentences, steps), valid_lens: (sentences,): what encode returns
+    Returns:
+        The tokens of each translation, separated by spaces.
+    Source: chapter 8.
+    """
+    net.to(device).eval()
+    order, found = valid_lens.argsort(), [""] * len(src)  # little padding in a batch
+    for start in range(0, len(src), batch_size):
+        rows = order[start : start + batch_size]
+        lens = valid_lens[rows]
+        batch = src[rows, : lens.max()].to(device), lens.to(device)
+        search = (net, *batch, tgt_vocab.bos, tgt_vocab.eos, num_steps)
+        if beam_size is None:
+            best = generate(*search)
+        else:
+            best = [beams[0] for beams in beam_search_batch(*search, beam_size)]
+        for row, (tokens, _) in zip(rows.tolist(), best, strict=True):
+            words = [token for token in tokens[1:] if token != tgt_vocab.eos]
+            found[row] = " ".join(tgt_vocab.to_tokens(words))
+    return found
+
+
+def most_probable(log_probs: torch.Tensor) -> torch.Tensor:
+    """Of each row (batch, vocab_size) the token with the largest log-probability, (batch,)."""
+    return log_probs.argmax(dim=-1)
+
+
+def at_random(
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    generator: torch.Generator | None = None,
+) -> Callable:
+    """A choice for generate: a token drawn by its probability.
+
+    Args:
+        temperature: below 1 prefers what is probable, above 1 evens out.
+        top_k: draw from so many of the most probable tokens; None: from all.
+        generator: of the random numbers, on the device of the net.
+    Raises:
+        TypeError, ValueError: temperature is not above 0, or top_k less than 1.
+    Source: chapter 8.
+    """
+    check_sampling(temperature, top_k)
+
+    def choose(log_probs):
+        scores = log_probs / temperature  # (batch, vocab_size)
+        if top_k is not None:
+            least = scores.topk(min(top_k, scores.shape[-1])).values[:, -1:]
+            scores = scores.where(scores >= least, float("-inf"))
+        return scores.softmax(dim=-1).multinomial(1, generator=generator)[:, 0]
+
+    return choose
+
+
+@torch.no_grad()
+def generate(
+    net, src, src_valid_lens, bos, eos, num_steps, choose: Callable = most_probable
+) -> list[Hypothesis]:
+    """One token after the other for many sentences at once, until <eos> or num_steps tokens.
+
+    Args:
+        choose: from log-probabilities (batch, vocab_size) to tokens (batch,): most_probable,
+            which is greedy search, or at_random(...).
+    Shapes:
+        src: (batch, source steps)
+        src_valid_lens: (batch,)
+    Returns:
+        A Hypothesis for each sentence.
+    Raises:
+        TypeError, ValueError: see arguments.check_search.
+    Source: chapter 8.
+    """
+    check_search(net, src, bos, eos, num_steps, batch="batch")
+    memory = net.encoder(src, src_valid_lens)  # (batch, source steps, num_hiddens)
+    first = memory, padding_mask(src_valid_lens, src.shape[1]), None
+
+    def decode(tokens, state):
+        memory, memory_mask, caches = state or first
+        logits, caches = net.decoder(tokens, memory, memory_mask, caches)
+        return logits, (memory, memory_mask, caches)
+
+    beginnings = src.new_full((len(src), 1), bos)
+    tokens, totals = extend(decode, beginnings, num_steps, choose, eos)
+    return [
+        Hypothesis(until_eos(row, eos), total)
+        for row, total in zip(tokens.tolist(), totals.tolist(), strict=True)
+    ]
+
+
+@torch.no_grad()
+def extend(
+    decode: Callable,
+    tokens: torch.Tensor,
+    num_steps: int,
+    choose: Callable = most_probable,
+    eos: int | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Continue texts of equal length by num_steps tokens each.
+
+    Args:
+        decode: called with (tokens, caches); returns logits and new caches, as a
+            modern.LanguageModel does. First all tokens and None, then the last token of each
+            text that has not ended. Caches: lists and tuples of tensors, a row a text.
+        choose: see generate.
+        eos: ends a text, which then repeats it at no cost; None: no text ends. Stops early if
+            all have ended, and computes nothing for one that has.
+    Shapes:
+        tokens: (texts, steps)
+    Returns:
+        The texts (texts, steps + num_steps at most) and the log-probability of what was added
+        to each, (texts,).
+    Source: chapters 8 and 12.
+    """
+    check_extension(tokens, num_steps, choose, eos)
+    logits, caches = decode(tokens, None)
+    totals = logits.new_zeros(len(tokens))
+    running = torch.arange(len(tokens), device=tokens.device)  # texts that go on
+    for step in range(num_steps):
+        if step:
+            logits, caches = decode(tokens[running, -1:], caches)
+        log_probs = logits[:, -1].log_softmax(dim=-1)  # (running, vocab_size)
+        chosen = choose(log_probs)  # (running,)
+        totals[running] += log_probs.gather(1, chosen[:, None])[:, 0]
+        column = tokens.new_full((len(tokens), 1), 0 if eos is None else eos)
+        column[running, 0] = chosen
+        tokens = torch.cat([tokens, column], dim=1)
+        goes_on = chosen != eos
+        if eos is not None and not goes_on.all():
+            running, caches = take_rows((running, caches), goes_on)
+            if not len(running):
+                break
+    return tokens, totals
+
+
+def take_rows(parts, rows: torch.Tensor):
+    """The same rows of each tensor in nested lists and tuples."""
+    if isinstance(parts, torch.Tensor):
+        return parts[rows]
+    return type(parts)(take_rows(part, rows) for part in parts)
+
+
+def until_eos(tokens: list[int], eos: int) -> list[int]:
+    """Tokens up to the first <eos>, which is kept."""
+    return tokens[: tokens.index(eos) + 1] if eos in tokens else tokens
+
+
+@torch.no_grad()
+def beam_search_batch(
+    net, src, src_valid_lens, bos, eos, num_steps, beam_size
+) -> list[list[Hypothesis]]:
+    """beam_search for many sentences at once, with a cache.
+
+    Each sentence has beam_size rows. A row that is not in use has a log-probability of minus
+    infinity; a hypothesis that branches takes its past along, in the caches.
+
+    Shapes, Raises: as generate, and beam_size is less than 1.
+    Returns:
+        For each sentence what beam_search returns.
+    Source: Sutskever et al. 2014, section 3.2; chapter 8.
+    """
+    check_search(net, src, bos, eos, num_steps, beam_size, batch="batch")
+    memory = net.encoder(src, src_valid_lens)  # (batch, source steps, num_hiddens)
+    state = memory, padding_mask(src_valid_lens, src.shape[1])
+    state = tuple(part.repeat_interleave(beam_size, dim=0) for part in state)
+    tokens = src.new_full((len(src) * beam_size, 1), bos)  # (batch * beams, steps)
+    # Ranked on the CPU: not every device has float64.
+    totals = torch.full((len(src), beam_size), float("-inf"), dtype=torch.float64)
+    totals[:, 0], caches = 0.0, None
+    running, ended = [*range(len(src))], [[] for _ in src]  # sentences
+    for _ in range(num_steps):
+        logits, caches = net.decoder(tokens[:, -1:], *state, caches)
+        log_probs = logits[:, -1].log_softmax(dim=-1)  # (running * beams, vocab_size)
+        # No beam goes on in more ways than beam_size. Ranked on the CPU, see above.
+        log_probs, words = log_probs.topk(min(beam_size, log_probs.shape[1]))
+        ways = log_probs.shape[1]
+        log_probs = log_probs.cpu().double().view(len(running), beam_size, ways)
+        totals, best = (totals[..., None] + log_probs).flatten(1).topk(beam_size)
+        first_row = beam_size * torch.arange(len(running))[:, None]
+        chosen = words.cpu().view(len(running), -1).gather(1, best)  # (running, beams)
+        parents = (first_row + best // ways).flatten().to(src.device)
+        tokens = torch.cat([tokens[parents], chosen.view(-1, 1).to(src.device)], dim=1)
+        # What is known of a source is the same for all its beams.
+        caches = [(take_rows(past, parents), of_memory) for past, of_memory in caches]
+        for i, j in ((chosen == eos) & totals.isfinite()).nonzero().tolist():
+            row = tokens[i * beam_size + j].tolist()
+            ended[running[i]].append(Hypothesis(row, totals[i, j].item()))
+        totals[chosen == eos] = float("-inf")
+        goes_on = totals.isfinite().any(dim=1)
+        goes_on &= torch.tensor([len(ended[i]) < beam_size for i in running])
+        if not goes_on.all():
+            rows = goes_on.repeat_interleave(beam_size).to(src.device)
+            tokens, state, caches = take_rows((tokens, state, caches), rows)
+            totals = totals[goes_on]
+            running = [i for i, is_on in zip(running, goes_on, strict=True) if is_on]
+            if not running:
+                break
+    for i, j in totals.isfinite().nonzero().tolist():
+        row = tokens[i * beam_size + j].tolist()
+        ended[running[i]].append(Hypothesis(row, totals[i, j].item()))
+    return [_ranked(hypotheses, eos)[:beam_size] for hypotheses in ended]
+
+
+def _ranked(hypotheses, eos):
+    """By log-probability per token; those that did not end come last."""
+    return sorted(
+        hypotheses,
+        key=lambda h: (h.tokens[-1] == eos, log_prob_per_token(h)),
+        reverse=True,
+    )

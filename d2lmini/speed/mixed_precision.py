@@ -1,0 +1,87 @@
+"""Training steps for large networks: 16 bits a number, and a batch in several parts."""
+
+import torch
+from torch import nn
+
+from d2lmini.support.arguments import check_count, check_device, check_precision
+
+
+class MixedPrecisionStep:
+    """training.train_step with matrix products in 16 bits, and a batch in num_parts parts.
+
+    Weights, their gradients and the optimiser stay in float32. A batch whose gradient is not
+    finite changes nothing: it is skipped, and counted. float16 needs that, since its small range
+    is used by scaling the loss, up to where a gradient overflows.
+
+    Args:
+        device: of the training.
+        dtype: of matrix products; float32 leaves them as they are, and then nothing is skipped.
+        num_parts: parts of the rows of a batch, taken one after the other; the gradient is that
+            of the whole batch, in the memory of a part.
+    Raises:
+        TypeError, ValueError: dtype is another; num_parts is less than 1, or more than 1 where
+            several processes train.
+    Source: Micikevicius et al. 2018; chapter 13.
+    """
+
+    def __init__(self, device, dtype=torch.bfloat16, num_parts=1):
+        check_device(device)
+        check_precision(dtype)
+        check_count("num_parts", num_parts)
+        self.device = torch.device(device)
+        self.dtype, self.num_parts = dtype, num_parts
+        self.is_mixed = dtype != torch.float32
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.is_mixed)
+        self.skipped = torch.zeros((), dtype=torch.long, device=device)
+
+    def __str__(self):
+        return f"{type(self).__name__}, {self.dtype}, num_parts {self.num_parts}"
+
+    def __call__(self, net, batch, loss, optimizer):
+        """One batch, as train_step; a skipped one has the mean 0 of a count of 0."""
+        optimizer.zero_grad()
+        total, count, guess = 0.0, 0, None
+        for part in self.parts_of(batch):
+            with torch.autocast(self.device.type, self.dtype, enabled=self.is_mixed):
+                mean, part_count = loss(net, part)
+            if guess is None:  # of what the whole batch will count
+                guess = self.num_parts * torch.as_tensor(part_count).clamp(min=1)
+            share = mean * (part_count / guess)
+            self.scaler.scale(share).backward()  # the gradients of the parts add up
+            total = total + mean.detach() * part_count
+            count = count + part_count
+        self.scaler.unscale_(optimizer)
+        if self.num_parts > 1:
+            for parameter in net.parameters():
+                if parameter.grad is not None:
+                    parameter.grad *= guess / count
+        norm = nn.utils.clip_grad_norm_(net.parameters(), max_norm=1.0)
+        self.scaler.step(optimizer)  # does nothing if a gradient was not finite
+        self.scaler.update()
+        finite = (total + norm).isfinite()
+        if not self.is_mixed:
+            return total / count, count, finite
+        self.skipped += ~finite
+        mean = torch.where(finite, total / count, 0.0)
+        return mean, finite * count, torch.ones_like(finite)
+
+    def parts_of(self, batch):
+        """The rows of a batch in num_parts parts of nearly equal size, none of them empty."""
+        if self.num_parts == 1:
+            return [batch]
+        if torch.distributed.is_initialized():
+            raise ValueError(
+                f"num_parts ({self.num_parts}) must be 1 where several processes train: "
+                "they would not have equally many parts"
+            )
+        num_parts = min(self.num_parts, len(batch[0]))
+        return zip(*(array.tensor_split(num_parts) for array in batch), strict=True)
+
+    def state_dict(self) -> dict:
+        """What a checkpoint keeps."""
+        return {"scaler": self.scaler.state_dict(), "skipped": self.skipped.cpu()}
+
+    def load_state_dict(self, state: dict) -> None:
+        """What state_dict gave."""
+        self.scaler.load_state_dict(state["scaler"])
+        self.skipped = state["skipped"].to(self.device)

@@ -1,0 +1,237 @@
+"""A translator that is ready for use: normalised text, pieces of words, one table, 8 bits."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from d2lmini.data import Vocab, encode, normalise
+from d2lmini.data.subwords import Subwords, join
+from d2lmini.generation import greedy_search
+from d2lmini.speed.batched_search import translate_ids
+from d2lmini.support.arguments import (
+    check_count,
+    check_heads,
+    check_kind,
+    check_merges,
+    check_sizes,
+    check_strings,
+    check_table,
+    check_words,
+)
+from d2lmini.support.devices import try_gpu
+from d2lmini.support.eight_bits import from_bytes, to_bytes
+from d2lmini.support.files import read_tensors, write_tensors
+from d2lmini.transformer import EncoderDecoder, TransformerDecoder, TransformerEncoder
+
+FORMAT, VERSION = "d2lmini translator", 1  # of the files that save writes
+NOTES = "merges", "tokens", "sizes", "num_steps", "about"
+SCALE = ".scale"  # after the name of a matrix: what its rows are multiplied by
+# Characters of which pieces are made, as in the figures: more than num_steps pieces have. To split
+# one word takes a time that grows with the square of its length.
+LONGEST_TEXT = 2000
+
+
+class Look(NamedTuple):
+    """A translation and what it came from, all in pieces, <eos> included."""
+
+    read: list[str]
+    written: list[str]
+    probabilities: torch.Tensor  # (written, vocab_size)
+    cross: torch.Tensor  # (layers, heads, written, read)
+
+
+class SubwordTranslator:
+    """The network of chapter 7 on subwords, with one table for both languages.
+
+    The table embeds source and target, and is the output matrix as well.
+
+    Args:
+        merges: see Subwords.
+        tokens: the pieces that have an id, without the reserved ones, in the order of the ids.
+        sizes: num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout.
+        num_steps: longest sentence, in pieces with <eos>.
+    Source: Press and Wolf 2017; chapter 8.
+    """
+
+    def __init__(self, merges, tokens, sizes, num_steps=40):
+        self.subwords = Subwords(merges)
+        self.vocab = Vocab([" ".join(tokens)])
+        self.sizes, self.num_steps = tuple(sizes), num_steps
+        encoder = TransformerEncoder(len(self.vocab), *sizes)
+        decoder = TransformerDecoder(len(self.vocab), *sizes)
+        decoder.embedding.embedding.weight = encoder.embedding.embedding.weight
+        decoder.output.weight = encoder.embedding.embedding.weight
+        self.net = EncoderDecoder(encoder, decoder).to(try_gpu())
+        self.about = {}
+
+    def encode(self, sentences: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Ids (sentences, num_steps) and valid_lens (sentences,)."""
+        check_strings("sentences", sentences)
+        texts = (normalise(sentence)[:LONGEST_TEXT] for sentence in sentences)
+        pieces = [self.subwords.split(text) for text in texts]
+        return encode(pieces, self.vocab, self.num_steps)
+
+    def translate(
+        self, sentences: list[str], beam_size: int | None = None
+    ) -> list[str]:
+        """The translations of some sentences; greedy search if beam_size is None."""
+        ids = self.encode(sentences)
+        search = self.vocab, self.num_steps, try_gpu(), beam_size
+        return [join(pieces) for pieces in translate_ids(self.net, *ids, *search)]
+
+    def look(self, sentence: str) -> "Look":
+        """Translate one sentence by greedy search, and keep what it looked at.
+
+        Raises:
+            ValueError: the sentence is empty.
+        """
+        check_words("sentence", sentence)
+        src, src_valid_lens = (array.to(try_gpu()) for array in self.encode([sentence]))
+        src = src[:, : src_valid_lens[0]]
+        ends = self.vocab.bos, self.vocab.eos, self.num_steps
+        tokens = greedy_search(self.net.eval(), src, src_valid_lens, *ends).tokens
+        tgt = torch.tensor([tokens[:-1]], device=src.device)
+        with torch.no_grad():
+            logits = self.net(src, tgt, src_valid_lens)  # (1, written, vocab_size)
+        # (layers, 1, heads, written, read)
+        cross = self.net.decoder.attention_weights[1]
+        pieces = (self.vocab.to_tokens(ids) for ids in (src[0].tolist(), tokens[1:]))
+        return Look(*pieces, logits[0].softmax(dim=-1).cpu(), cross[:, 0].cpu())
+
+    def parts(self) -> dict:
+        """Numbers and words, as a figure takes them.
+
+        numbers: name -> parameter, each once; tied: name -> name of the parameter that is used
+        there as well; tokens by id; merges: see Subwords.
+        """
+        table = "encoder.embedding.embedding.weight"
+        return {
+            "numbers": dict(self.net.named_parameters()),  # each once
+            "tied": {
+                "decoder.embedding.embedding.weight": table,
+                "decoder.output.weight": table,
+            },
+            "tokens": self.vocab.idx_to_token,
+            "merges": [*self.subwords.ranks],
+            "num_heads": self.sizes[2],
+            "num_steps": self.num_steps,
+        }
+
+    def save(self, path: Path, **about) -> None:
+        """Write pieces, sizes and weights to a file, the weights of a matrix in 8 bits each.
+
+        Args:
+            path: of a safetensors file; it holds the old file or the new one, never a part.
+            about: what a reader of the file should know, such as the licence of the data; in
+                words, numbers, lists and dictionaries, as JSON has them.
+        """
+        check_kind("path", path, str | Path, "a path")
+        tensors = {}
+        for name, weights in self.net.named_parameters():  # each table once
+            tensors[name], scale = to_bytes(weights.detach().float().cpu().contiguous())
+            if weights.dim() > 1:
+                tensors[name + SCALE] = scale
+        notes = {
+            "format": FORMAT,
+            "version": VERSION,
+            "merges": [*self.subwords.ranks],
+            "tokens": self.vocab.idx_to_token[len(self.vocab.reserved) :],
+            "sizes": self.sizes,
+            "num_steps": self.num_steps,
+            "about": about,
+        }
+        write_tensors(Path(path), tensors, notes)
+
+    @classmethod
+    def load(cls, path: Path) -> "SubwordTranslator":
+        """A translator that save has written; what was said about it is in about.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: it was cut short, or was not written by this version of save.
+        """
+        check_kind("path", path, str | Path, "a path")
+        tensors, notes = read_tensors(Path(path))
+        merges, tokens, sizes, num_steps, about = _check_notes(path, notes)
+        _check_sizes(path, sizes, len(tokens), tensors)
+        translator = cls(merges, tokens, sizes, num_steps)
+        _check_tensors(path, tensors, translator.net)
+        weights = {
+            name: from_bytes(numbers, tensors.get(name + SCALE, torch.ones(1)))
+            for name, numbers in tensors.items()
+            if not name.endswith(SCALE)
+        }
+        translator.net.load_state_dict(weights, strict=False)  # each table once
+        translator.net.eval()
+        translator.about = about
+        return translator
+
+
+def _check_notes(path, notes):
+    """Merges, tokens, sizes, num_steps and about, if they are what save writes."""
+    if notes.get("format") != FORMAT:
+        raise ValueError(
+            f"path ({path}) must be a file that SubwordTranslator.save wrote"
+        )
+    if notes.get("version") != VERSION:
+        found = notes.get("version")
+        raise ValueError(
+            f"path ({path}) has version {found}; this d2lmini reads {VERSION}"
+        )
+    for name in NOTES:
+        if name not in notes:
+            raise ValueError(f"path ({path}) lacks {name}")
+    merges, tokens, sizes, num_steps, about = (notes[name] for name in NOTES)
+    try:
+        check_kind("merges", merges, list, "a list of pairs")
+        merges = [tuple(pair) if type(pair) is list else pair for pair in merges]
+        check_merges(merges)
+        check_strings("tokens", tokens)
+        if Vocab([" ".join(tokens)]).idx_to_token != [*Vocab.reserved, *tokens]:
+            raise ValueError("tokens must be pieces without spaces, each there once")
+        check_kind("sizes", sizes, list, "a list")
+        check_count("num_steps", num_steps)
+        check_kind("about", about, dict, "a dictionary")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"path ({path}) is damaged: {error}") from error
+    return merges, tokens, tuple(sizes), num_steps, about
+
+
+def _check_sizes(path, sizes, num_tokens, tensors):
+    """Sizes of a network, and of none that is far larger than the file: it may fill the memory."""
+    try:
+        width, ffn_num_hiddens, num_heads, num_layers, dropout = sizes
+        check_sizes(ffn_num_hiddens=ffn_num_hiddens, num_layers=num_layers)
+        check_heads(width, num_heads, dropout, bias=False)
+        check_table(1, width)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"path ({path}) is damaged: sizes: {error}") from error
+    of_layer = 12 * width * width + 4 * width * ffn_num_hiddens
+    in_matrices = num_tokens * width + num_layers * of_layer
+    if in_matrices > 10 * sum(tensor.numel() for tensor in tensors.values()):
+        raise ValueError(
+            f"path ({path}) has too few numbers for a net of sizes {[*sizes]!r:.60}"
+        )
+
+
+def _check_tensors(path, tensors, net):
+    """The tensors of a network, no more and no less."""
+    wanted = {}
+    for name, weights in net.named_parameters():
+        is_matrix = weights.dim() > 1
+        wanted[name] = torch.int8 if is_matrix else torch.float32, [*weights.shape]
+        if is_matrix:
+            wanted[name + SCALE] = torch.float32, [len(weights), 1]
+    found = {name: (tensor.dtype, [*tensor.shape]) for name, tensor in tensors.items()}
+    for name in sorted(wanted.keys() | found.keys()):
+        if name not in found:
+            raise ValueError(f"path ({path}) lacks the tensor {name}")
+        if name not in wanted:
+            raise ValueError(f"path ({path}) has a tensor {name} that its net has not")
+        if found[name] != wanted[name]:
+            (dtype, shape), (needed, size) = found[name], wanted[name]
+            raise ValueError(
+                f"path ({path}): its {name} must be {needed} of shape {size}, "
+                f"is {dtype} of shape {shape}"
+            )

@@ -1,0 +1,339 @@
+"""The form of the book: files, notebooks, cells, alternative texts, exercises."""
+
+import ast
+import json
+import re
+import statistics
+import subprocess
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+import yaml
+
+from benchmarks.recipes.common import SEEDS, summary
+from benchmarks.record import EXPERIMENTS, ONCE, RECIPES, SEEDS_OF
+from d2lmini.check.answers import picture
+from d2lmini.check.grading import all_exercises
+from d2lmini.course.copies import MINUTES
+from d2lmini.support.chapters import CHAPTERS as CHAPTER_TABLE
+from d2lmini.support.chapters import EXERCISE_PAGES
+from tools.extensions.portable import EXERCISE, PYTHON, SOLUTION
+from tools.notebooks import canonical
+
+ROOT = Path(__file__).parents[2]
+BOOK = ROOT / "book"
+NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
+CHAPTERS = [path for path in NOTEBOOKS if path.stem[0].isdigit()]
+DRAWING = re.compile(
+    r"show_heatmaps\(|show_curves\(|show_flow\(|show_transformer\(|plt\.show\(\)"
+)
+
+every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+with_exercises = pytest.mark.parametrize(
+    "path",
+    [BOOK / f"{page.file}.ipynb" for page in EXERCISE_PAGES.values()],
+    ids=list(EXERCISE_PAGES),
+)
+
+
+def cells(path, kind):
+    return [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == kind]
+
+
+def exercises_of(path):
+    found = (EXERCISE.fullmatch(cell.source) for cell in cells(path, "markdown"))
+    return [match for match in found if match]
+
+
+def files_in(toc):
+    if isinstance(toc, dict):
+        for key, value in toc.items():
+            if key in ("root", "file"):
+                yield value
+            else:
+                yield from files_in(value)
+    elif isinstance(toc, list):
+        for entry in toc:
+            yield from files_in(entry)
+
+
+def test_the_table_of_contents_lists_the_files_that_exist():
+    listed = list(
+        files_in(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
+    )
+    existing = [p for suffix in ("*.ipynb", "*.md") for p in BOOK.glob(suffix)]
+    assert sorted(listed) == sorted(
+        p.relative_to(ROOT).with_suffix("").as_posix() for p in existing
+    )
+
+
+def test_the_table_of_chapters_is_that_of_the_book():
+    """Number, title and exercises as the notebooks have them, in the order of the contents."""
+    listed = list(
+        files_in(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
+    )
+    order = [f"book/{chapter.file}" for chapter in CHAPTER_TABLE.values()]
+    assert [name for name in listed if name in order] == order
+    assert [path.stem for path in CHAPTERS] == [c.file for c in CHAPTER_TABLE.values()]
+    for number, (slug, chapter) in enumerate(CHAPTER_TABLE.items(), start=1):
+        assert chapter.number == number and chapter.slug == slug
+        path = BOOK / f"{chapter.file}.ipynb"
+        text = "\n".join(cell.source for cell in cells(path, "markdown"))
+        assert f"# {number} {chapter.title}\n" in text
+
+
+CLOSED = re.compile(r"<details>.*?</details>", re.S)
+
+
+@every_chapter
+def test_the_front_page_says_how_long_a_chapter_takes(path):
+    """Twenty minutes to read what is open; for the exercises as many as their stars allow."""
+    (chapter,) = (c for c in CHAPTER_TABLE.values() if c.file == path.stem)
+    texts = [cell.source for cell in cells(path, "markdown")]
+    end = next(i for i, text in enumerate(texts) if text.startswith("## Exercises"))
+    words = CLOSED.sub("", "\n".join(texts[:end])).split()
+    # 120 a minute, with formulas and figures to look at
+    assert 15 <= len(words) / 120 <= 25
+    minutes = sum(MINUTES[exercise["stars"]] for exercise in exercises_of(path))
+    front = "\n".join(cell.source for cell in cells(BOOK / "index.ipynb", "markdown"))
+    start = re.escape(f"- **{chapter.number} [{chapter.title}]({path.name})** ")
+    (said,) = re.findall(rf"^{start}.*\. \*(\d+) min\*$", front, flags=re.M)
+    assert int(said) == minutes, "the minutes of the exercises, by their stars"
+    assert "about twenty minutes to read" in front
+
+
+def test_the_front_page_names_the_licences():
+    front = "\n".join(cell.source for cell in cells(BOOK / "index.ipynb", "markdown"))
+    for name, file, first in (
+        ("MIT licence", "LICENSE", "MIT License"),
+        ("CC BY 4.0", "LICENSE-TEXT", "Creative Commons Attribution 4.0"),
+    ):
+        text = (ROOT / file).read_text("utf-8")
+        assert name in front and text.startswith(first)
+
+
+@with_exercises
+def test_the_exercises_are_numbered_as_the_table_says(path):
+    (page,) = (page for page in EXERCISE_PAGES.values() if page.file == path.stem)
+    named = [(e["label"], e["number"]) for e in exercises_of(path)]
+    numbers = [f"{page.number}.{n}" for n in range(1, page.exercises + 1)]
+    assert named == list(zip(page.exercise_names, numbers, strict=True))
+
+
+def test_the_pictures_of_the_puzzles_are_of_their_masks():
+    pictures = 0
+    for match in exercises_of(BOOK / "mask-puzzles.ipynb"):
+        called, drawn = re.search(
+            r"`\w+(\(.+\))` is\n\n```text\n(.+?)\n```", match["text"], re.S
+        ).groups()
+        reference = all_exercises()[match["label"]].reference
+        pictures += drawn == picture(
+            eval(f"mask{called}", {"mask": reference, "torch": torch})
+        )
+    assert pictures == EXERCISE_PAGES["puzzles"].exercises
+
+
+def test_git_knows_the_files():
+    """What the build needs is in the repository."""
+    inside = subprocess.run(["git", "rev-parse"], cwd=ROOT, capture_output=True)
+    if inside.returncode:
+        pytest.skip("not a git checkout")
+    tracked = subprocess.run(
+        ["git", "ls-files", "book", "d2lmini/results"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    names = set(tracked.stdout.split())
+    for path in NOTEBOOKS:
+        assert path.relative_to(ROOT).as_posix() in names
+        for source in (cell.source for cell in cells(path, "code")):
+            for entry in re.findall(r'(?:ledger|recorded_runs)\("([\w-]+)"', source):
+                assert f"d2lmini/results/{entry}.json" in names
+
+
+@every_notebook
+def test_a_closed_cell_says_what_is_in_it(path):
+    for cell in cells(path, "code"):
+        if {"hide-input", "hide-cell"} & set(cell.metadata.get("tags", [])):
+            label = cell.metadata["mystnb"]["code_prompt_show"]
+            if cell.source.startswith("# d2lmini/"):
+                parts = ast.parse(cell.source).body
+                names = [part.name for part in parts if hasattr(part, "name")]
+                assert label == f"Code: {', '.join(names)}"
+
+
+@every_notebook
+def test_notebooks_are_canonical(path):
+    text = path.read_text(encoding="utf-8")
+    assert text == canonical(text), "run python -m tools.notebooks"
+
+
+@every_notebook
+def test_cells_are_short(path):
+    # Without the one that no page shows, which gets the package.
+    _, *shown = cells(path, "code")
+    sources = (
+        re.sub(r"^from .* import \([^)]*\)", "", c.source, flags=re.M) for c in shown
+    )
+    lengths = [len(source.splitlines()) for source in sources]
+    assert max(lengths) <= 45
+    if path in CHAPTERS:
+        assert statistics.median(lengths) <= 8
+
+
+@every_notebook
+def test_every_figure_has_a_caption_and_a_text(path):
+    for cell in cells(path, "code"):
+        defines = cell.source.startswith("# d2lmini/")
+        if DRAWING.search(cell.source) and not defines:
+            settings = cell.metadata.get("mystnb", {})
+            assert len(settings.get("image", {}).get("alt", "")) > 40, cell.source
+            assert settings["figure"]["caption"] and settings["figure"]["name"]
+
+
+@every_chapter
+def test_chapters_have_one_skeleton(path):
+    text = "\n".join(cell.source for cell in cells(path, "markdown"))
+    parts = ["**The question.**", "**After this chapter you can**", "## Exercises",
+             "## Questions", "## Summary", "## Further reading"]  # fmt: skip
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert re.match(r"# \d+ ", text)
+
+
+@with_exercises
+def test_every_exercise_is_followed_by_its_answer_and_its_solution(path):
+    every = nbformat.read(path, as_version=4).cells
+    places = [i for i, cell in enumerate(every) if EXERCISE.fullmatch(cell.source)]
+    assert len(places) >= 4
+    for i in places:
+        label = EXERCISE.fullmatch(every[i].source)["label"]
+        assert f'check.exercise("{label}"' in every[i + 1].source
+        assert PYTHON.search(SOLUTION.fullmatch(every[i + 2].source)["text"])
+    text = "\n".join(cell.source for cell in every)
+    assert len(places) == text.count("# Exercise ") == text.count("<summary>Solution")
+
+
+@every_chapter
+def test_five_questions_with_their_answers_closed(path):
+    (text,) = (
+        c.source for c in cells(path, "markdown") if c.source.startswith("## Questions")
+    )
+    five = list("12345")
+    said = "a chapter has five questions, each with its answer"
+    assert re.findall(r"^\*\*(\d)\.\*\* .+[?.]$", text, re.M) == five, said
+    assert re.findall(r"<summary>Answer (\d)</summary>", text) == five, said
+
+
+def test_the_lecturer_s_page_names_what_there_is():
+    """Sections of chapters, and exercises."""
+    text = "\n".join(cell.source for cell in cells(BOOK / "teaching.ipynb", "markdown"))
+    prose = re.sub(r"\*\*.*?\*\*|\$[^$]*\$", "", text)
+    chapters = "\n".join(c.source for path in CHAPTERS for c in cells(path, "markdown"))
+    headings = set(re.findall(r"^##+ (.+?)(?: *)$", chapters, re.M))
+    named = set(re.findall(r"(?<!\*)\*([A-Z][^*]+)\*", prose))
+    assert len(named) > 15 and named <= headings, named - headings
+    numbers = set(re.findall(r"\b(\d+\.\d)\b", text.partition("## One term")[0]))
+    assert numbers <= {e["number"] for path in CHAPTERS for e in exercises_of(path)}
+    (row,) = re.findall(r"^\| find the mistake .*\| (.*) \|$", text, re.M)
+    found = {e["label"]: e["number"] for path in CHAPTERS for e in exercises_of(path)}
+    unseen = [
+        found[name] for name, exercise in all_exercises().items() if exercise.unseen
+    ]
+    assert row.split(", ") == unseen and len(unseen) == len(CHAPTERS)
+    (row,) = re.findall(r"^\| design it.*\| (.*) \|$", text, re.M)
+    chapters_of_them = [int(number.partition(".")[0]) for number in row.split(", ")]
+    assert chapters_of_them == list(range(1, len(CHAPTERS) + 1))
+    assert set(row.split(", ")) <= set(found.values())
+
+
+# What is no running text: code, formulas, links, headings, tags, what is set in bold.
+NO_PROSE = re.compile(
+    r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|\[[^]]*\]\([^)]*\)|^#[^\n]*$|<[^>]*>"
+    r"|\*\*[^*]+\*\*",
+    re.S | re.M,
+)
+
+
+@every_notebook
+def test_a_chapter_that_is_named_is_a_link(path):
+    own = path.stem.partition("-")[0].lstrip("0")
+    for cell in cells(path, "markdown"):
+        prose = NO_PROSE.sub(" ", cell.source)
+        named = re.findall(r"(?<![\w-])[Cc]hapters? (\d+)\b(?!\.)", prose)
+        assert set(named) <= {own}, cell.source
+
+
+@every_chapter
+def test_the_first_use_of_a_term_leads_to_the_glossary(path):
+    """Of each that an earlier chapter has introduced; title and exercises do not count."""
+    glossary = (BOOK / "glossary.md").read_text(encoding="utf-8")
+    entries = re.findall(
+        r'^- <a id="([\w-]+)"></a>\*\*(.+?)\*\*.*\[Chapter (\d+)\]', glossary, re.M
+    )
+    assert len(entries) == glossary.count("<a id=") > 40
+    text = "\n\n".join(cell.source for cell in cells(path, "markdown")[1:])
+    text = text.partition("## Exercises")[0]
+    prose = NO_PROSE.sub(lambda match: " " * len(match[0]), text)
+    for anchor, term, chapter in entries:
+        if int(chapter) >= int(path.stem[:2]):
+            continue
+        flags = re.I if term.islower() else 0
+        plain = re.search(
+            rf"(?<![\w-]){re.escape(term)}(?:s|es)?(?![\w-])", prose, flags
+        )
+        if plain:
+            link = f"(glossary.md#{anchor})"
+            said = f"the first {term!r} must be [{term}]{link}"
+            assert 0 <= text.find(link) < plain.start(), said
+
+
+@every_notebook
+def test_nothing_is_skipped_or_left_open(path):
+    text = path.read_text(encoding="utf-8")
+    for word in ("NBVAL", "raises-exception", "skip-execution", "TODO", "FIXME", "XXX"):
+        assert word not in text
+    assert not re.search(r"RESULT_[A-Z]", text)
+
+
+def test_the_ledger_says_how_it_was_made():
+    for path in (ROOT / "d2lmini" / "results").glob("*.json"):
+        entry = json.loads(path.read_text(encoding="utf-8"))
+        assert entry["name"] == path.stem
+        assert entry["setting"] == EXPERIMENTS[path.stem]
+        assert entry["recipe"] == RECIPES.get(path.stem, {})
+        assert {"date", "torch", "python", "device", "setting", "runs"} <= set(entry)
+        assert entry["summary"] == summary(entry["setting"], entry["runs"])
+        by_setting = {}
+        for run in entry["runs"]:
+            by_setting.setdefault(json.dumps(run["setting"]), []).append(run["seed"])
+        assert len(by_setting) == len(entry["setting"])
+        wanted = [*SEEDS_OF.get(path.stem, SEEDS)]
+        assert len(wanted) >= 3 or path.stem in ONCE
+        assert all(seeds == wanted for seeds in by_setting.values())
+
+
+# Given, computed by hand, or printed by somebody else: by chapter, the numbers that prose may hold.
+GIVEN = {
+    8: {"11.7", "0.03", "0.3", "2.3", "3.1", "3.32", "5.4"},
+    10: {"3.3"},
+    11: {"0.4", "0.8", "1.2", "2.5", "3.54"},
+    12: {"BLEU of 36"},
+    13: {"0.3"},
+}
+
+
+def test_no_recorded_number_is_typed_into_prose():
+    """Chapters that quote the ledger read it in a cell."""
+    for number, path in enumerate(CHAPTERS[7:], start=8):
+        for cell in cells(path, "markdown"):
+            prose = re.sub(r"\$[^$]*\$|`[^`]*`|```.*?```", "", cell.source, flags=re.S)
+            prose = re.sub(r"[Ee]xercises? \d+\.\d+|\[\d+\.\d+\]", "", prose)
+            found = re.findall(r"\b\d+\.\d+|\d ?(?:%|per cent)|BLEU of \d+", prose)
+            typed = set(found) - GIVEN.get(number, set())
+            where = f"{path.name}, cell {cell.id}: {cell.source[:60]!r}"
+            assert not typed, f"{where}: read it from the ledger in a cell"

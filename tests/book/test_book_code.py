@@ -1,0 +1,113 @@
+"""The class shown is the class that runs: chapters and package hold the same code."""
+
+import ast
+import difflib
+import re
+from collections import Counter
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MARK = re.compile(r"# (d2lmini/[\w/]+\.py)\n")
+# Modules that a chapter builds up, all of them: each public definition is shown once.
+TEACHING = [
+    "masks",
+    "positions",
+    "attention",
+    "layers",
+    "transformer",
+    "data/text",
+    "data/batches",
+    "data/subwords",
+    "data/buckets",
+    "support/eight_bits",
+    "losses",
+    "training",
+    "generation",
+    "translation",
+    "tasks/classification",
+    "tasks/trajectories",
+    "modern",
+    "efficient",
+]
+
+
+def name_of(node):
+    """Name of a top-level class, function or constant, else None."""
+    if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+        return node.name
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        return node.targets[0].id
+    return None
+
+
+def without_docstrings(source, node):
+    """The lines of a definition, less documentation strings and blank lines."""
+    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+    dropped = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, (ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(
+            inner
+        ):
+            text = inner.body[0]
+            dropped |= set(range(text.lineno, text.end_lineno + 1))
+    lines = enumerate(source.splitlines(), start=1)
+    kept = [
+        s.rstrip()
+        for i, s in lines
+        if first <= i <= node.end_lineno and i not in dropped
+    ]
+    # A class that is all docstring needs a body in the notebook.
+    return [line for line in kept if line.strip() not in ("", "pass")]
+
+
+def definitions(source):
+    nodes = {name_of(node): node for node in ast.parse(source).body}
+    return {name: without_docstrings(source, n) for name, n in nodes.items() if name}
+
+
+def code_cells():
+    for path in sorted((ROOT / "book").glob("*.ipynb")):
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.cell_type == "code":
+                yield path, cell.source
+
+
+def shown():
+    """(module file, name, lines, notebook) of each definition in a marked cell."""
+    for path, source in code_cells():
+        if match := MARK.match(source):
+            for name, lines in definitions(source).items():
+                yield match[1], name, lines, path.stem
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "lines", "notebook"),
+    [pytest.param(*row, id=f"{row[3]}:{row[1]}") for row in shown()],
+)
+def test_the_book_shows_what_the_package_runs(module, name, lines, notebook):
+    packaged = definitions((ROOT / module).read_text(encoding="utf-8"))[name]
+    difference = difflib.unified_diff(packaged, lines, module, notebook, lineterm="")
+    assert packaged == lines, "\n".join(difference)
+
+
+@pytest.mark.parametrize("module", TEACHING)
+def test_every_public_definition_is_shown_once(module):
+    source = (ROOT / "d2lmini" / f"{module}.py").read_text(encoding="utf-8")
+    times = Counter(
+        name for file, name, _, _ in shown() if file == f"d2lmini/{module}.py"
+    )
+    public = {name for name in definitions(source) if not name.startswith("_")}
+    assert {name: times[name] for name in public} == dict.fromkeys(public, 1)
+
+
+def test_no_other_cell_redefines_a_name_of_the_package():
+    folders = "", "data", "speed", "support", "tasks"
+    modules = [path for f in folders for path in (ROOT / "d2lmini" / f).glob("*.py")]
+    packaged = set().union(*(definitions(path.read_text("utf-8")) for path in modules))
+    for path, source in code_cells():
+        if not MARK.match(source):
+            plain = re.sub(r"^[%!].*$", "", source, flags=re.M)
+            assert not set(definitions(plain)) & packaged, path.stem

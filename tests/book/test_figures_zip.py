@@ -1,0 +1,65 @@
+import re
+from xml.etree import ElementTree
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from d2lmini.figures import show_heatmaps
+from d2lmini.figures.vectors import plot_as_svg
+from tools.slides import figures_zip
+
+
+@pytest.fixture
+def svg():
+    numbers = np.linspace(0, 1, 12).reshape(1, 1, 3, 4)
+    show_heatmaps(numbers, "key", "query", ["a $d_k$"], digits=2)
+    yield plot_as_svg(plt.gcf())
+    plt.close("all")
+
+
+def test_letters_become_outlines_in_their_place(svg):
+    root = ElementTree.fromstring(figures_zip.standalone(svg))
+    assert (
+        "<text" in svg
+        and not root.findall(".//{*}text")
+        and not root.findall(".//{*}tspan")
+    )
+    assert "font-family" not in root.attrib
+    letters = re.findall(r"<t(?:ext|span)[^>]*>([^<]+)<", svg)
+    outlined = [
+        path
+        for path in root.findall(".//{*}path")
+        if "scale(" in path.get("transform", "")
+    ]
+    assert len(outlined) == len(letters)
+
+
+def test_an_outline_is_placed_as_its_anchor_says():
+    starts = []
+    for anchor in ("start", "middle", "end"):
+        path = figures_zip.outlines("mmm", {"text-anchor": anchor, "font-size": "10px"})
+        starts.append(
+            float(re.match(r"translate\(([-\d.]+)", path.get("transform"))[1])
+        )
+    start, middle, end = starts
+    assert start == 0 and end == pytest.approx(2 * middle, abs=0.02) and -32 < end < -28
+
+
+def test_links_are_those_of_svg_1_1_and_dots_are_squares(svg):
+    text = figures_zip.standalone(svg)
+    assert not re.search(r"(?<!xlink:)href=", text) and "xlink:href=" in text
+    (link, *_) = re.findall(r'"(data:image/png;base64,[^"]+)"', svg)
+    assert figures_zip.with_large_dots(link) in text and link not in text
+
+
+def test_a_file_says_what_it_is_and_can_stand_within_a_page(svg):
+    text = figures_zip.standalone(svg, "Keys & queries", "Three by four")
+    assert "<svg" in text and "ns0:" not in text
+    root = ElementTree.fromstring(text)
+    said = [(part.tag.rpartition("}")[2], part.text) for part in root[:2]]
+    assert said == [("title", "Keys & queries"), ("desc", "Three by four")]
+
+
+def test_a_caption_in_a_spreadsheet_has_no_marks():
+    assert figures_zip.plain("The *mean* of $n$\n`numbers`") == "The mean of n numbers"

@@ -1,0 +1,332 @@
+"""What the book needs elsewhere: addresses, the package as a file, the cell that installs it."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+import d2lmini
+from tools import set_up
+from tools.extensions import addresses, back_matter, install_cell, take_away
+from tools.extensions.package_file import build_wheel
+
+ROOT = addresses.ROOT
+REPOSITORY, SITE = "https://github.com/someone/book", "https://someone.github.io/book"
+
+
+def test_every_place_names_the_same_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    assert d2lmini.__version__ == addresses.version() == citation["version"]
+    assert config["repository"]["branch"] == f"v{addresses.version()}"
+    assert f"## {addresses.version()}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+# The cell that installs the package.
+
+
+def cell_for(repository, site):
+    return install_cell.source(install_cell.requirement(repository, site))
+
+
+def run(cell, is_there, fetched=True):
+    """What the cell asks pip for, in a Python in which d2lmini is there or not."""
+    asked, found = [], [is_there]
+
+    def pip(line):
+        asked.append(line)
+        found[0] = fetched
+
+    code = re.sub(
+        r"^( *)%pip (.*)$", lambda m: f"{m[1]}pip({m[2]!r})", cell, flags=re.M
+    )
+    util = SimpleNamespace(find_spec=lambda name: found[0] or None)
+    importlib = SimpleNamespace(util=util, invalidate_caches=lambda: None)
+    code = code.replace("import importlib.util\n", "")
+    exec(code, {"importlib": importlib, "pip": pip})
+    return asked
+
+
+@pytest.mark.parametrize("place", [("", ""), (REPOSITORY, SITE), ("", SITE)])
+def test_where_the_package_is_nothing_is_done(place):
+    assert run(cell_for(*place), is_there=True) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "address"),
+    [
+        ((REPOSITORY, SITE), f"{REPOSITORY}/archive/refs/tags/v{addresses.version()}.zip"),
+        (("", SITE), f"{SITE}/{addresses.wheel_name()}"),
+    ],
+)  # fmt: skip
+def test_where_it_is_missing_the_tagged_one_is_fetched(place, address):
+    (asked,) = run(cell_for(*place), is_there=False)
+    assert asked == f'install --quiet "d2lmini[book] @ {address}"'
+
+
+@pytest.mark.parametrize("place", [("", ""), (REPOSITORY, "")])
+def test_without_an_address_or_a_network_it_is_said_what_to_do(place):
+    with pytest.raises(ModuleNotFoundError, match=rf"{addresses.wheel_name()}\[book\]"):
+        run(cell_for(*place), is_there=False, fetched=False)
+
+
+# Buttons and the foot of a page.
+
+
+def page_of(repository, monkeypatch, name="book/02-masks"):
+    """The context of a page, after the extension has had it."""
+    said = addresses.settings()
+    said["repository"]["url"] = repository
+    monkeypatch.setattr(addresses, "settings", lambda: said)
+    app = SimpleNamespace(config=SimpleNamespace(html_theme_options={}))
+    addresses.tell_theme(app, app.config)
+    launch = {"label": "launch-buttons", "buttons": []}
+    is_launched = app.config.html_theme_options.get("launch_buttons")
+    context = {
+        "header_buttons": [launch] if is_launched else [],
+        "pathto": lambda page: f"../{page}.html",
+    }
+    for handler in (addresses.add_codespace, addresses.add_footer):
+        handler(app, name, "page.html", context, None)
+    return context
+
+
+def test_without_a_repository_nothing_needs_one(monkeypatch):
+    context = page_of("", monkeypatch)
+    assert context["header_buttons"] == []
+    assert "Errata" in context["theme_extra_footer"]
+    assert "Report an error" not in context["theme_extra_footer"]
+    assert "http" not in context["theme_extra_footer"]
+
+
+def test_with_one_a_page_can_be_launched_and_corrected(monkeypatch):
+    context = page_of(REPOSITORY + "/", monkeypatch)
+    (button,) = context["header_buttons"][0]["buttons"]
+    assert button["url"] == "https://codespaces.new/someone/book"
+    foot = context["theme_extra_footer"]
+    assert f"{REPOSITORY}/issues/new?title=book%2F02-masks%3A+&amp;" in foot
+
+
+def test_only_a_chapter_leads_to_its_slides(monkeypatch):
+    deck = '<a href="../slides/02-masks.html">Slides of this chapter</a>'
+    assert deck in page_of("", monkeypatch)["theme_extra_footer"]
+    assert "Slides" not in page_of("", monkeypatch, "book/about")["theme_extra_footer"]
+
+
+def test_the_menu_of_downloads_says_what_each_is(monkeypatch):
+    def texts(name, site):
+        monkeypatch.setenv("SITE_ADDRESS", site)
+        buttons = [
+            {"text": ".ipynb", "label": "download-source-button"},
+            {"text": ".pdf", "label": "download-pdf-button"},
+        ]
+        group = {"label": "download-buttons", "buttons": buttons}
+        context = {"header_buttons": [group], "pathto": lambda path, _: f"../{path}"}
+        take_away.offer(None, name, "page.html", context, None)
+        return {button["text"]: button.get("url") for button in group["buttons"]}
+
+    page = ["Notebook (.ipynb)", "Print this page", "All notebooks (.zip)"]
+    found = texts("book/02-masks", "")
+    assert [*found] == [*page, "Slides (.html)"]
+    assert found["Slides (.html)"] == "../slides/02-masks.html"
+    found = texts("book/teaching", SITE)
+    assert [*found] == [*page, "Book (.pdf)"]
+    assert found["Book (.pdf)"] == "../the-transformer-by-running-it.pdf"
+
+
+def test_a_copy_of_a_page_says_where_its_lists_are():
+    app = SimpleNamespace(config=SimpleNamespace(copyright="2026"))
+    for page, marks in (("about", 3), ("licences", 1)):
+        text = (ROOT / "book" / f"{page}.md").read_text(encoding="utf-8")
+        assert text.count("<!-- end -->") == marks
+        assert (
+            text.count(" of the built book ") + text.count(" the built book.") == marks
+        )
+        content = [text]
+        back_matter.fill(app, page, content)
+        assert "<!--" not in content[0] and "the built book" not in content[0]
+
+
+# The package as a file.
+
+
+def test_the_wheel_has_everything_and_is_the_same_each_time(tmp_path):
+    found = []
+    for name in ("once", "again"):
+        build_wheel(tmp_path / name)
+        found.append((tmp_path / name / addresses.wheel_name()).read_bytes())
+    assert found[0] == found[1]
+    assert len(found[0]) <= 3_000_000
+    listing = subprocess.run(
+        ["git", "ls-files", "d2lmini"], cwd=ROOT, capture_output=True, text=True
+    )
+    if listing.returncode:
+        pytest.skip("not a git checkout")
+    with zipfile.ZipFile(tmp_path / "once" / addresses.wheel_name()) as wheel:
+        names = set(wheel.namelist())
+    wanted = {n for n in listing.stdout.split() if not n.endswith(".md")}
+    assert wanted <= names
+    assert {n.split("/")[0] for n in names} == {
+        "d2lmini",
+        f"d2lmini-{addresses.version()}.dist-info",
+    }
+
+
+def test_what_real_data_need_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)  # as if it were not installed
+    with pytest.raises(ModuleNotFoundError, match=r"d2lmini\[real-data\]"):
+        d2lmini.data.data_folder()
+
+
+# The environment.
+
+
+def test_an_old_python_is_told_which_is_needed(monkeypatch):
+    monkeypatch.setattr(set_up.sys, "version_info", (3, 9, 2))
+    with pytest.raises(SystemExit, match=r"needs Python 3\.11 or newer; this is 3\.9"):
+        set_up.main("never made")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["requires-python"] == ">={}.{}".format(*set_up.OLDEST)
+    # And can read the file that says so.
+    ast.parse((ROOT / "tools" / "set_up.py").read_text("utf-8"), feature_version=(3, 6))
+
+
+@pytest.mark.parametrize(
+    ("system", "driver", "small"),
+    [("linux", False, True), ("linux", True, False), ("darwin", False, False)],
+)
+def test_the_small_torch_is_for_linux_without_a_driver(
+    monkeypatch, capsys, system, driver, small
+):
+    commands = []
+    monkeypatch.setattr(set_up.sys, "platform", system)
+    monkeypatch.setattr(set_up, "has_nvidia_driver", lambda: driver)
+    monkeypatch.setattr(
+        set_up.subprocess,
+        "run",
+        lambda command, **_: commands.append(command) or SimpleNamespace(returncode=1),
+    )
+    monkeypatch.chdir(ROOT)
+    set_up.main("somewhere")
+    torch = [command[-1] for command in commands if set_up.CPU_BUILDS in command]
+    assert torch == [f"torch=={set_up.locked('torch')}"] * small
+    assert commands[-1][-2:] == ["--requirement", "requirements.txt"]
+    # Its index did not answer: that is said, and the usual one is taken.
+    assert ("did not answer" in capsys.readouterr().out) == small
+
+
+# What else lies at the top.
+
+
+def test_settings_of_the_container_can_be_read():
+    text = (ROOT / ".devcontainer/devcontainer.json").read_text("utf-8")
+    settings = json.loads(text)
+    assert settings["postAttachCommand"] == "make lab"
+    # As Binder asks, and no root in the end.
+    lines = (ROOT / "Dockerfile").read_text("utf-8").splitlines()
+    assert {"ARG NB_USER=jovyan", "ARG NB_UID=1000"} <= set(lines)
+    assert [line for line in lines if line.startswith("USER ")] == ["USER ${NB_UID}"]
+
+
+def test_a_notebook_from_a_site_finds_the_package_and_the_other_pages_there(tmp_path):
+    text = (ROOT / "book" / "02-masks.ipynb").read_text(encoding="utf-8")
+    path = tmp_path / "book" / "02-masks.ipynb"
+    path.parent.mkdir()
+    path.write_text(text, encoding="utf-8")
+    take_away.lead_to_site(tmp_path, SITE)
+    before, after = (
+        json.loads(text)["cells"],
+        json.loads(path.read_text("utf-8"))["cells"],
+    )
+    code, *markdown = [b for a, b in zip(before, after, strict=True) if a != b]
+    assert f"{SITE}/{addresses.wheel_name()}" in "".join(code["source"])
+    assert {cell["cell_type"] for cell in markdown} == {"markdown"}
+    links = re.findall(
+        r"\]\(([^)]*)\)", "".join(line for c in after for line in c["source"])
+    )
+    assert f"{SITE}/book/glossary.html#term-attention" in links
+    assert all(link.startswith(("#", "https://")) for link in links)
+
+
+def test_links_to_a_file_beside_the_pages_lead_to_the_site_too():
+    assert (
+        take_away.with_links_to(SITE, '<a href="../a.zip">')
+        == f'<a href="{SITE}/a.zip">'
+    )
+
+
+def test_the_citation_has_an_address_once_there_is_one(monkeypatch):
+    assert "url" not in back_matter.citation(2026)
+    monkeypatch.setattr(back_matter, "addresses", lambda: (REPOSITORY, SITE))
+    said = back_matter.citation(2026)
+    assert said.count(SITE) == 2 and "@book{d2lmini" in said
+
+
+def test_other_versions_are_named_where_they_are(monkeypatch):
+    monkeypatch.setenv("SITE_ADDRESS", "")
+    assert back_matter.versions() == f"This is version {addresses.version()}."
+    monkeypatch.setenv("SITE_ADDRESS", SITE + "/")
+    newest = f"]({SITE}/book/about.html#versions)"
+    assert newest in back_matter.versions()
+    monkeypatch.setenv("SITE_EDITIONS", "v2.0.0 v1.0.0")
+    said = back_matter.versions()
+    places = [f"]({SITE}/v2.0.0/)", f"]({SITE}/v1.0.0/)", newest]
+    assert [said.count(place) for place in places] == [1, 1, 1]
+
+
+def test_what_is_one_file_is_beside_the_pages_or_can_be_made(monkeypatch):
+    def links():
+        return re.findall('href="../([^"]*)"', back_matter.files())
+
+    name = "the-transformer-by-running-it"
+    zips = [f"{name}-notebooks.zip", f"{name}-project.zip"]
+    monkeypatch.setenv("SITE_ADDRESS", "")
+    assert "`make pdf`" in back_matter.files() and links() == zips
+    monkeypatch.setenv("SITE_ADDRESS", SITE)
+    assert links() == [f"{name}.pdf", f"{name}.epub", *zips]
+    site = (ROOT / ".github/workflows/pages.yml").read_text(encoding="utf-8")
+    assert "make site" in site
+
+
+def test_the_zip_of_the_project_has_what_the_repository_has(tmp_path):
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip("not a git checkout")
+    take_away.zip_project(tmp_path / "book.zip")
+    with zipfile.ZipFile(tmp_path / "book.zip") as project:
+        assert set(project.namelist()) == {f"book/{n}" for n in done.stdout.split()}
+        assert project.getinfo("book/.ci/run").external_attr >> 16 & 0o100
+
+
+def test_the_zip_of_the_notebooks_brings_the_package(tmp_path, monkeypatch):
+    monkeypatch.setenv("SITE_ADDRESS", SITE)
+    wheel = tmp_path / addresses.wheel_name()
+    wheel.write_bytes(b"a wheel")
+    take_away.zip_notebooks(wheel, tmp_path / "all.zip")
+    with zipfile.ZipFile(tmp_path / "all.zip") as notebooks:
+        names = {name.removeprefix("all/") for name in notebooks.namelist()}
+        assert notebooks.read(f"all/{wheel.name}") == b"a wheel"
+        masks = json.loads(notebooks.read("all/02-masks.ipynb"))
+        said = notebooks.read("all/README.txt").decode()
+        assert wheel.name in said and f"{SITE}/" in said
+        about = notebooks.read("all/about.md").decode()
+        assert about.count(f"[the built book]({SITE}/book/about.html)") == 3
+    pages = {p.name for p in (ROOT / "book").iterdir() if p.suffix in (".ipynb", ".md")}
+    licences = {"LICENSE", "LICENSE-TEXT"}
+    assert names == {*pages, *licences, "README.txt", wheel.name}
+    (cell,) = [cell for cell in masks["cells"] if cell["id"] == install_cell.ID]
+    asked = run("".join(cell["source"]), is_there=False)
+    assert asked == [f'install --quiet "./{wheel.name}[book]"']
+
+
+def test_each_package_in_the_pages_brings_its_licence():
+    for name in back_matter.BUNDLED:
+        assert back_matter.texts(name), name
+    assert back_matter.listed_licences().count("dropdown") >= len(back_matter.BUNDLED)

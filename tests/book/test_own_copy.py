@@ -1,0 +1,102 @@
+"""make lab: the reader's own notebooks, which the book never overwrites."""
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from tools.own_copy import ROOT, main, update
+
+
+def write(path, *sources):
+    cells = [new_markdown_cell("# Title"), *map(new_code_cell, sources)]
+    nbformat.write(new_notebook(cells=cells), path)
+
+
+def code(path):
+    cells = nbformat.read(path, as_version=4).cells
+    return [cell.source for cell in cells if cell.cell_type == "code"]
+
+
+@pytest.fixture
+def folders(tmp_path):
+    book = tmp_path / "book"
+    book.mkdir()
+    write(book / "a.ipynb", "1")
+    write(book / "b.ipynb", "1")
+    (book / "sources.md").write_text("# Sources\n", "utf-8")
+    return book, tmp_path / "own"
+
+
+def test_the_first_time_everything_is_copied(folders):
+    book, own = folders
+    assert update(book, own) == []
+    assert {p.name for p in own.iterdir()} == {
+        "a.ipynb", "b.ipynb", "sources.md", ".copied.json",
+    }  # fmt: skip
+
+
+def test_answers_stay_and_the_rest_follows_the_book(folders):
+    book, own = folders
+    update(book, own)
+    write(own / "a.ipynb", "my answer")
+    for name in ("a.ipynb", "b.ipynb"):
+        write(book / name, "1", "new")
+    for _ in range(2):  # and it is said again, until the reader does something
+        assert update(book, own) == ["a.ipynb"]
+        assert code(own / "a.ipynb") == ["my answer"]
+        assert code(own / "b.ipynb") == ["1", "new"]
+    (own / "a.ipynb").rename(own / "my a.ipynb")
+    assert update(book, own) == []
+    assert code(own / "a.ipynb") == ["1", "new"]
+    assert code(own / "my a.ipynb") == ["my answer"]
+
+
+def test_an_answer_in_a_chapter_that_did_not_change_is_no_news(folders):
+    book, own = folders
+    update(book, own)
+    write(own / "a.ipynb", "my answer")
+    assert update(book, own) == []
+    assert code(own / "a.ipynb") == ["my answer"]
+
+
+def test_a_notebook_that_was_only_run_follows_the_book(folders):
+    book, own = folders
+    update(book, own)
+    ran = nbformat.read(own / "a.ipynb", as_version=4)
+    ran.cells[1].outputs = [nbformat.v4.new_output("stream", text="1\n")]
+    ran.cells[1].execution_count = 1
+    nbformat.write(ran, own / "a.ipynb")
+    assert update(book, own) == []
+    # kept until then
+    assert nbformat.read(own / "a.ipynb", as_version=4).cells[1].outputs
+    write(book / "a.ipynb", "2")
+    assert update(book, own) == []
+    assert code(own / "a.ipynb") == ["2"]
+
+
+def test_an_update_that_was_interrupted_is_taken_up_again(folders):
+    book, own = folders
+    update(book, own)
+    (own / ".copied.json").unlink()  # it is written last
+    assert update(book, own) == []
+    write(book / "a.ipynb", "new")
+    assert update(book, own) == [] and code(own / "a.ipynb") == ["new"]
+
+
+def test_a_notebook_that_cannot_be_read_is_left_alone(folders):
+    book, own = folders
+    update(book, own)
+    (own / "a.ipynb").write_text("{ half a file", "utf-8")
+    write(book / "a.ipynb", "new")
+    assert update(book, own) == ["a.ipynb"]
+    assert (own / "a.ipynb").read_text("utf-8") == "{ half a file"
+
+
+def test_the_book_s_own_notebooks(tmp_path):
+    assert update(ROOT / "book", tmp_path / "own") == []
+    assert update(ROOT / "book", tmp_path / "own") == []
+
+
+def test_it_may_lie_anywhere(tmp_path):
+    main(tmp_path / "own")
+    assert (tmp_path / "own" / "08-training.ipynb").exists()

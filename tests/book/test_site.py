@@ -1,0 +1,220 @@
+"""What the built site says about itself and allows: descriptions, cards, policies; the server."""
+
+import http.client
+import json
+import re
+import subprocess
+import sys
+import threading
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import pytest
+from docutils import nodes
+from PIL import Image
+from sphinx.builders.html._assets import _JavaScript
+
+from tools import serve
+from tools.extensions import content_policy, offline_book, offline_reading, site_pages
+
+PAGE = """<html><head><meta charset="utf-8" /><title>x</title>
+<script>let a = 1;</script><script src="a.js"></script>
+<script type="application/json">{"a": "<script>"}</script></head>
+<body><button onclick="window.print()" class="x">p</button></body></html>"""
+# sha256 of `let a = 1;`, by openssl
+HASH = "'sha256-xY6QKfH9PRsQnLz56nj6MBwiK5oHg+im1Jkpdp1x/Ck='"
+
+
+def test_a_policy_names_the_scripts_of_its_page_and_nothing_else():
+    page = content_policy.with_policy(PAGE)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules["default-src"] == "'none'"
+    assert rules["script-src"] == f"'self' {HASH}"
+    assert "eval" not in policy and "http" not in policy
+    assert page.index("charset") < page.index("Content-Security") < page.index("<title")
+    assert "onclick" not in page
+    assert content_policy.with_policy(page) == page  # a second build finds it there
+
+
+def scripts_after(handler, body="", page="book/a"):
+    """Which scripts of a page are left, and whether they wait, after a handler of the build."""
+    names = ["doctools.js", "loader.js", "sphinx-thebe.js"]
+    scripts = [_JavaScript(name) for name in names]
+    scripts.append(_JavaScript(None, body="window.settings = {}"))
+    context = {"script_files": scripts, "body": body}
+    handler(None, page, "", context, None)
+    return [(s.filename, "defer" in s.attributes) for s in context["script_files"]]
+
+
+def test_scripts_wait_but_for_those_that_figures_need():
+    waiting = dict(scripts_after(offline_book.defer_scripts))
+    assert waiting["doctools.js"] and not waiting["loader.js"] and not waiting[None]
+    assert not any(
+        dict(scripts_after(offline_book.defer_scripts, page="search")).values()
+    )
+
+
+def paragraph(text):
+    return nodes.section("", nodes.paragraph(text=text))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("The question. How? And why so?", "How? And why so?"),
+        ("It is 3.5 metres long.\nSee:", "It is 3.5 metres long."),
+        ("Short. " + 30 * "longer " + "end.", "Short."),
+        (40 * "longer " + "end. No.", 40 * "longer " + "end."),
+        ("No sentence at all", ""),
+    ],
+)
+def test_a_page_is_described_by_its_first_whole_sentences(text, said):
+    assert site_pages.description_of(paragraph(text)) == said
+
+
+def test_boxes_and_outputs_describe_no_page():
+    box = nodes.section("", nodes.admonition("", nodes.paragraph(text="In a box.")))
+    box += nodes.container("", nodes.paragraph(text="Printed."))
+    assert site_pages.description_of(box) == ""
+    box += nodes.paragraph(text="Said.")
+    assert site_pages.description_of(box) == "Said."
+
+
+ADDRESS = "https://example.org/book/"
+
+
+def site(folder, address):
+    """What the extension needs of Sphinx: a site of one page."""
+    config = SimpleNamespace(
+        html_title="A book & more",
+        html_baseurl=address,
+        html_additional_pages={},
+        language="en",
+        root_doc="book/index",
+    )
+    env = SimpleNamespace(
+        found_docs={"book/index"},
+        get_doctree=lambda page: paragraph('What does "it" hide?'),
+    )
+    site_pages.settle_address(None, config)
+    return SimpleNamespace(
+        config=config, env=env, outdir=folder, builder=SimpleNamespace(format="html")
+    )
+
+
+def tags(html):
+    return dict(
+        re.findall(r'<meta (?:name|property)="([^"]+)" content="([^"]*)"', html)
+    )
+
+
+def test_without_an_address_nothing_names_one(tmp_path):
+    app = site(tmp_path, "")
+    site_pages.write_files(app, None)
+    index = (tmp_path / "index.html").read_text("utf-8")
+    assert tags(index) == {
+        "og:site_name": "A book &amp; more",
+        "og:title": "A book &amp; more",
+        "og:type": "article",
+        "description": "What does &quot;it&quot; hide?",
+        "og:description": "What does &quot;it&quot; hide?",
+    }
+    assert "0; url=book/index.html" in index
+    assert (tmp_path / "robots.txt").read_text("utf-8") == "User-agent: *\nDisallow:\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"index.html", "robots.txt"}
+
+
+@pytest.mark.parametrize("written", [ADDRESS, ADDRESS.rstrip("/")])
+def test_with_an_address_there_are_a_card_and_a_map(tmp_path, written):
+    app = site(tmp_path, written)
+    site_pages.write_files(app, None)
+    said = tags((tmp_path / "index.html").read_text("utf-8"))
+    assert said["og:url"] == ADDRESS + "book/index.html"
+    card = tmp_path / said["og:image"].removeprefix(ADDRESS)
+    with Image.open(card) as picture:
+        assert picture.size == (1200, 630)
+        assert (said["og:image:width"], said["og:image:height"]) == ("1200", "630")
+    once = card.read_bytes()
+    site_pages.write_files(app, None)
+    assert card.read_bytes() == once
+    assert f"Sitemap: {ADDRESS}sitemap.xml" in (tmp_path / "robots.txt").read_text(
+        "utf-8"
+    )
+    places = ElementTree.parse(tmp_path / "sitemap.xml").iterfind(".//{*}loc")
+    assert [place.text for place in places] == [ADDRESS + "book/index.html"]
+
+
+def test_the_environment_names_the_address(tmp_path, monkeypatch):
+    monkeypatch.setenv("SITE_ADDRESS", "https://example.net/b")
+    assert site(tmp_path, ADDRESS).config.html_baseurl == "https://example.net/b/"
+    monkeypatch.setenv("SITE_ADDRESS", "")  # as a workflow says that it knows none
+    assert site(tmp_path, ADDRESS).config.html_baseurl == ADDRESS
+
+
+@pytest.mark.parametrize(("address", "base"), [("", "/"), (ADDRESS, "/book/")])
+def test_links_of_the_404_page_start_from_the_site(tmp_path, address, base):
+    context = {"pageurl": "x"}
+    site_pages.describe(site(tmp_path, address), "404", "", context, None)
+    assert f'<base href="{base}404.html">' in context["metatags"]
+    assert "noindex" in context["metatags"] and context["pageurl"] is None
+
+
+def worker(folder):
+    app = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=folder)
+    offline_reading.write_worker(app, None)
+    source = (folder / "sw.js").read_text("utf-8")
+    version = re.search('const VERSION = "([0-9a-f]{16})";', source)[1]
+    return version, json.loads(re.search(r"const SEARCH = (\[.*?\]);", source)[1])
+
+
+def test_the_worker_has_another_version_when_a_page_has_changed(tmp_path):
+    (tmp_path / "search.html").write_text(
+        '<script src="searchindex.js"></script><a href="book/a.html">'
+        '<link href="_static/a.css"><link href="_static/a.css">', "utf-8"
+    )  # fmt: skip
+    (tmp_path / "a.html").write_text("a", "utf-8")
+    once, search = worker(tmp_path)
+    assert search == ["search.html", "searchindex.js", "_static/a.css"]
+    assert worker(tmp_path) == (once, search)
+    (tmp_path / "a.html").write_text("b", "utf-8")
+    assert worker(tmp_path)[0] != once
+
+
+def test_the_next_port_is_taken_and_said_if_one_is_not_free(tmp_path, capsys):
+    with serve.server_of(tmp_path, 8700) as first:
+        port = first.server_port
+        assert f"Port {port}" not in capsys.readouterr().out
+        with serve.server_of(tmp_path, port) as second:
+            assert second.server_port > port
+            assert second.server_address[0] == "127.0.0.1"
+        assert f"Port {port} is taken" in capsys.readouterr().out
+
+
+def test_where_nothing_is_the_server_shows_the_404_page(tmp_path):
+    (tmp_path / "404.html").write_text("no such page", "utf-8")
+    (tmp_path / "there.txt").write_text("there", "utf-8")
+    with serve.server_of(tmp_path, 8700) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        found = []
+        for path in ("/there.txt", "/no/such/page"):
+            connection = http.client.HTTPConnection("127.0.0.1", server.server_port)
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            found.append((answer.status, answer.read().decode()))
+            connection.close()
+        server.shutdown()
+    assert found == [(200, "there"), (404, "no such page")]
+
+
+def test_the_address_is_printed_when_it_can_be_opened(tmp_path):
+    command = [sys.executable, serve.__file__, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        lines = iter(process.stdout.readline, "")
+        said = next(line for line in lines if "taken" not in line)
+        port = int(re.search(r"http://127\.0\.0\.1:(\d+) ", said)[1])
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        connection.request("GET", "/")
+        assert connection.getresponse().status == 200
+        connection.close()
+        process.terminate()

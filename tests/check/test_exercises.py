@@ -1,0 +1,538 @@
+"""The mutation gate: right answers pass, stubs are not attempted, wrong ones are told apart."""
+
+import ast
+import contextlib
+import copy
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from d2lmini.check import grading
+from d2lmini.check.answers import difference
+from d2lmini.check.exercise import Exercise
+from d2lmini.check.grading import (
+    ALMOST,
+    DRAWN,
+    NOT_ATTEMPTED,
+    RIGHT,
+    WRONG,
+    all_exercises,
+    grade,
+)  # fmt: skip
+from d2lmini.course.assignment import needed
+from d2lmini.support.chapters import EXERCISE_PAGES
+from tools.extensions.portable import expanded
+
+pytestmark = pytest.mark.usefixtures("each_device")
+
+BOOK = Path(__file__).parents[2] / "book"
+EXERCISES = all_exercises()
+STUB = re.compile(r'check\.exercise\("([\w-]+)", (\w+)\)')
+
+each_exercise = pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES)
+
+
+def in_notebooks():
+    """Name -> (stub cell, its function's name, solution cell), from the notebooks."""
+    found = {}
+    for path in sorted(BOOK.glob("*.ipynb")):
+        cells = expanded(path).cells
+        for i, cell in enumerate(cells):
+            match = STUB.search(cell.source)
+            if (
+                cell.cell_type == "code"
+                and match
+                and "NotImplementedError" in cell.source
+            ):
+                solution = next(
+                    c.source
+                    for c in cells[i:]
+                    if c.cell_type == "code"
+                    and re.search(r"^def solution\(", c.source, re.M)
+                )
+                assert match[1] not in found
+                found[match[1]] = cell.source, match[2], solution, path
+    return found
+
+
+NOTEBOOKS = in_notebooks()
+
+
+def function_in(source, name, path):
+    """A function defined in a cell, with what of its notebook it needs."""
+    cells = [
+        c.source
+        for c in nbformat.read(path, as_version=4).cells
+        if c.cell_type == "code"
+    ]
+    scope = {}
+    for statement in needed(source, cells):
+        with contextlib.suppress(Exception):  # a constant made of what was computed
+            exec(statement, scope)
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef):
+            exec(compile(ast.Module([node], []), str(path), "exec"), scope)
+    return scope[name]
+
+
+SOLUTIONS = {
+    name: function_in(solution, "solution", path)
+    for name, (_, _, solution, path) in NOTEBOOKS.items()
+}
+
+
+def test_the_notebooks_and_the_package_have_the_same_exercises():
+    assert set(NOTEBOOKS) == set(EXERCISES)
+    for name, (_, _, _, path) in NOTEBOOKS.items():
+        assert path.stem == EXERCISE_PAGES[name.rpartition("-")[0]].file
+        text = "\n".join(cell.source for cell in expanded(path).cells)
+        assert f":label: {name}" in text and f"{{solution-start}} {name}" in text
+
+
+@each_exercise
+def test_the_stub_is_not_attempted(exercise):
+    stub, name, _, path = NOTEBOOKS[exercise.name]
+    verdict, message = grade(exercise, function_in(stub, name, path))
+    assert verdict == NOT_ATTEMPTED, message
+
+
+@each_exercise
+def test_the_solution_and_the_reference_are_right(exercise):
+    _, _, solution, path = NOTEBOOKS[exercise.name]
+    for answer in (exercise.reference, function_in(solution, "solution", path)):
+        verdict, message = grade(exercise, answer)
+        assert verdict == RIGHT, message
+
+
+@each_exercise
+def test_only_a_prediction_has_no_further_cases(exercise):
+    """An answer that looks up the cases of the book is wrong in all but predictions."""
+    assert exercise.draw or list(exercise.cases) == [()], "give it draw"
+
+
+@each_exercise
+@given(random=st.randoms(use_true_random=False))
+@settings(max_examples=10, deadline=None, derandomize=True)
+def test_drawn_cases_have_the_right_answer_that_the_book_gives(exercise, random):
+    """The solution is another program than the reference, and neither raises."""
+    solution = SOLUTIONS[exercise.name]
+    for case in exercise.drawn(random, 1).cases[len(exercise.cases) :]:
+        due = exercise.reference(*copy.deepcopy(case))
+        got = solution(*copy.deepcopy(case))
+        if exercise.effect:
+            due, got = (exercise.effect(x, *case) for x in (due, got))
+        assert not difference(got, due, exercise.tolerance)
+
+
+def test_no_two_sizes_that_are_drawn_are_equal():
+    """So an axis that is taken for another shows; what is not drawn is square on purpose."""
+    square = {"maps-2": {2}, "maps-5": {2}, "german-4": {0}}  # as many queries as keys
+    for exercise in EXERCISES.values():
+        if exercise.draw is None:
+            continue
+        for case in exercise.drawn(Random(1), 5).cases[len(exercise.cases) :]:
+            tensors = [part for part in case if isinstance(part, torch.Tensor)]
+            if not tensors or exercise.name == "maps-3":
+                continue
+            shape = max(tensors, key=torch.Tensor.dim).shape
+            axes = [
+                n for i, n in enumerate(shape) if i not in square.get(exercise.name, ())
+            ]
+            assert len({n for n in axes if n > 1}) == len([n for n in axes if n > 1]), (
+                exercise.name
+            )
+
+
+@each_exercise
+def test_each_plausible_mistake_is_rejected_and_named(exercise):
+    assert len(exercise.mistakes) >= 3
+    for text, mistake in exercise.mistakes.items():
+        verdict, message = grade(exercise, mistake)
+        assert verdict == WRONG
+        assert message == f"This behaves like {text}."
+
+
+@each_exercise
+def test_a_place_that_is_named_is_in_the_chapter(exercise):
+    """A mistake that the chapter explains: it names the section, and not the chapter itself."""
+    page = EXERCISE_PAGES[exercise.name.rpartition("-")[0]]
+    cells = nbformat.read(BOOK / f"{page.file}.ipynb", as_version=4).cells
+    headings = re.findall(r"^##+ (.+)$", "\n".join(c.source for c in cells), re.M)
+    for text in exercise.mistakes:
+        assert set(re.findall(r'see "([^"]+)"', text)) <= set(headings)
+        assert f"see chapter {page.number}" not in text
+
+
+@each_exercise
+def test_a_solution_is_not_handed_in_for_the_reader(exercise):
+    """Who runs all cells must not find exercises solved in the report."""
+    assert "check.exercise" not in NOTEBOOKS[exercise.name][2]
+
+
+@each_exercise
+def test_there_are_three_different_hints(exercise):
+    assert len(set(exercise.hints)) == 3
+
+
+@each_exercise
+def test_answers_of_the_wrong_kind_get_one_clear_line(exercise):
+    def returns_none(*args):
+        pass
+
+    def raises(*args):
+        raise KeyError("oh")
+
+    def too_few():
+        return 0
+
+    for answer, text in (
+        (returns_none, "returned None. Is a return statement missing?"),
+        (raises, "raises raised KeyError"),
+        (5, "must be a function, got int 5"),
+        (None, "must be a function, got NoneType"),
+    ):
+        verdict, message = grade(exercise, answer)
+        assert verdict == WRONG and text in message and "Traceback" not in message
+    if next(iter(exercise.cases)):
+        verdict, message = grade(exercise, too_few)
+        assert verdict == WRONG and "cannot be called with" in message
+
+
+# One exercise whose answer is a tensor, for the rest.
+SOFTMAX = EXERCISES["masks-3"]
+
+
+def softmax(scores, mask):
+    return SOFTMAX.reference(scores, mask)
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (lambda s, m: softmax(s, m).numpy(), "Expected a torch.Tensor, got a numpy array."),
+        (lambda s, m: softmax(s, m).tolist(), "Expected a torch.Tensor, got list."),
+        (lambda s, m: softmax(s, m)[None], "Expected shape (1, 2), got (1, 1, 2)."),
+        (lambda s, m: softmax(s, m).half(), "Expected dtype torch.float32, got torch.float16."),
+        (lambda s, m: softmax(s, m).double(), "The weights are (3, 3), torch.float64"),
+        (lambda s, m: softmax(s, m) / 0 * 0, "numbers are NaN."),
+        (lambda s, m: softmax(s, m) * 1.1, "numbers differ, first at [0, 0]: 1.1 instead of 1.0."),
+        (lambda s, m: s.masked_fill_(~m, 0) and None, "raised RuntimeError"),
+        (lambda s: s, "cannot be called with 2 arguments"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said(answer, text):
+    verdict, message = grade(SOFTMAX, answer)
+    assert verdict in (WRONG, ALMOST)
+    assert text in message
+
+
+def test_the_smallest_differing_case_is_shown():
+    verdict, message = grade(SOFTMAX, lambda s, m: softmax(s, m) * 1.1)
+    assert verdict == WRONG
+    assert "s = [[0.0, 0.0]], m = [[True, False]]" in message  # the answer's own names
+    assert "expected [[1.0, 0.0]]" in message and "got      [[1.1, 0.0]]" in message
+
+
+def test_another_default_device_is_no_mistake():
+    """Cases lie on the CPU, also for a reader who has called torch.set_default_device."""
+    with torch.device("meta"):
+        assert grade(SOFTMAX, softmax)[0] == RIGHT
+        verdict, message = grade(SOFTMAX, lambda s, m: softmax(s, m) * 1.1)
+    assert verdict == WRONG and "1.1 instead of 1.0" in message
+
+
+def test_rounding_is_no_mistake():
+    assert grade(SOFTMAX, lambda s, m: softmax(s, m) * (1 + 1e-6))[0] == RIGHT
+
+
+def test_an_answer_that_changes_its_argument_is_told_so():
+    def overwrites(scores, mask):
+        result = softmax(scores, mask)
+        scores.zero_().add_(7)
+        return result
+
+    verdict, message = grade(SOFTMAX, overwrites)
+    assert verdict == WRONG and "changed its argument" in message
+
+
+def test_what_an_answer_does_to_its_arguments_stays_with_it():
+    def pops(sentences, min_freq):
+        while sentences:
+            sentences.pop()
+        return 0.0
+
+    def resets(block, X, mask):
+        block.attention.W_o.weight.data.zero_()
+        Y = block.addnorm1(X, block.attention(X, X, X, mask))
+        return block.addnorm2(Y, block.ffn(Y))
+
+    for name, answer in (("training-4", pops), ("transformer-5", resets)):
+        verdict, message = grade(EXERCISES[name], answer)
+        assert verdict == WRONG and "changed its argument" in message
+        assert grade(EXERCISES[name], EXERCISES[name].reference)[0] == RIGHT
+
+
+def test_a_block_is_put_together_from_its_parts():
+    verdict, message = grade(
+        EXERCISES["transformer-5"], lambda block, X, m: block(X, m)
+    )
+    assert (
+        verdict == WRONG and "not block(X, mask): call attention, addnorm1" in message
+    )
+
+
+def test_only_the_stub_s_own_error_means_not_attempted():
+    def of_a_library(scores, mask):
+        raise NotImplementedError("not implemented for 'Bool'")
+
+    for answer in (of_a_library, lambda s, m: nn.Module()(s)):
+        verdict, message = grade(SOFTMAX, answer)
+        assert verdict == WRONG and "raised NotImplementedError: " in message
+
+
+def test_an_answer_that_leaves_python_is_only_wrong():
+    verdict, message = grade(SOFTMAX, lambda s, m: sys.exit(1))
+    assert verdict == WRONG and "raised SystemExit: 1" in message
+
+
+def test_numbers_may_come_in_any_container():
+    for kind in (list, tuple, np.array, torch.tensor):
+        verdict, message = grade(
+            EXERCISES["maps-1"],
+            lambda *x, kind=kind: kind(EXERCISES["maps-1"].reference(*x)),
+        )
+        assert verdict == RIGHT, message
+    verdict, message = grade(EXERCISES["maps-1"], lambda *x: [2, 1, 0])
+    assert verdict == WRONG and "Value 3 of 3: The number differs." in message
+
+
+def test_a_prediction_is_not_given_away():
+    verdict, message = grade(EXERCISES["training-6"], lambda: ["Falls", "falls"])
+    assert verdict == WRONG and message == "Value 1 of 2: 'falls' is not right."
+    assert grade(EXERCISES["training-6"], lambda: ("Rises", "rises "))[0] == RIGHT
+
+
+@each_exercise
+def test_each_property_of_an_exercise_rejects_a_mistake(exercise):
+    for holds in exercise.properties:
+        assert holds(exercise.reference)
+    if exercise.properties:
+        broken = [
+            grading._broken(exercise, mistake) for mistake in exercise.mistakes.values()
+        ]
+        assert any(broken)
+
+
+def test_a_property_finds_what_the_cases_miss():
+    verdict, message = grade(SOFTMAX, lambda s, m: softmax(s, m) + 9e-5 * ~m)
+    assert verdict == ALMOST
+    assert "a property does not hold" in message and "rows_sum_to_one" in message
+
+
+def test_a_property_that_cannot_be_tried_is_said():
+    def answer(scores, mask):
+        if scores.shape == (3, 3):  # no case has this shape
+            raise KeyError("oh")
+        return softmax(scores, mask)
+
+    verdict, message = grade(SOFTMAX, answer)
+    assert (
+        verdict == ALMOST and "A property could not be tried: KeyError: 'oh'" in message
+    )
+
+
+def test_most_cases_right_is_almost():
+    """Right for one sentence, wrong for two."""
+    found = EXERCISES["masks-5"]
+
+    def first_sentence(lens, num_steps, width):
+        return found.reference(lens[:1].expand(len(lens)), num_steps, width)
+
+    found = replace(found, draw=None)
+    verdict, message = grade(found, first_sentence)
+    assert verdict == ALMOST and message.startswith(
+        "4 of 7 cases agree. The numbers differ"
+    )
+    assert "lens = [2, 1], num_steps = 2, width = 2" in message  # the smallest of three
+
+
+def test_an_error_shows_the_reader_s_own_line_and_the_input():
+    def answer(scores, mask):
+        hidden = scores.masked_fill(~mask, -torch.inf)
+        return helper(hidden)
+
+    def helper(hidden):
+        return torch.softmax(hidden, dim=9)
+
+    verdict, message = grade(SOFTMAX, answer)
+    assert verdict == WRONG and "answer raised IndexError" in message
+    assert "\nin       return torch.softmax(hidden, dim=9)\n" in message
+    assert "with     scores = [[0.0, 0.0]]" in message
+
+
+def test_a_smaller_case_says_more_than_a_later_error():
+    def answer(scores, mask):
+        if len(scores) > 1:
+            raise KeyError("oh")
+        return softmax(scores, mask) + 1
+
+    verdict, message = grade(SOFTMAX, answer)
+    assert (
+        verdict == WRONG
+        and "2.0 instead of 1.0" in message
+        and "KeyError" not in message
+    )
+
+
+def test_an_answer_is_called_once_a_case_and_what_it_prints_is_shown_once(capsys):
+    calls = []
+
+    def answer(scores, mask):
+        calls.append(scores)
+        print("shape", tuple(scores.shape))
+        return scores
+
+    _, message = grade(SOFTMAX, answer)
+    assert message.endswith("\nprinted  shape (1, 2)") and message.count("printed") == 1
+    cases, properties = len(SOFTMAX.cases) + DRAWN, len(SOFTMAX.properties)
+    assert cases <= len(calls) <= cases + properties
+    assert capsys.readouterr().out == ""
+
+
+def test_what_an_answer_prints_is_cut():
+    def prints(times):
+        def answer(scores, mask):
+            for i in range(times):
+                print("line", i)
+            return softmax(scores, mask)
+
+        return grade(SOFTMAX, answer)[1].splitlines()[1:]
+
+    assert prints(3) == ["printed  line 0", "printed  line 1", "printed  line 2"]
+    assert prints(10**5)[19:] == ["printed  line 19", "printed  ..."]
+
+
+class Unprintable:
+    def __repr__(self):
+        raise RuntimeError("no")
+
+
+def itself():
+    values = [1]
+    values.append(values)
+    return values
+
+
+@pytest.mark.parametrize(
+    "exercise", [SOFTMAX, EXERCISES["maps-1"], EXERCISES["masks-1"]]
+)
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda *x: torch.zeros(1, 2, device="meta"),
+        lambda *x: torch.eye(2)[:1].to_sparse(),
+        lambda *x: 10**400,
+        lambda *x: 10**5000,
+        lambda *x: itself(),
+        lambda *x: list(range(300_000)),
+        lambda *x: {"a": "b" * 10**6},
+        lambda *x: Unprintable(),
+        lambda *x: [Unprintable()],
+        lambda *x: torch.zeros(0),
+        lambda *x: torch.zeros(1, 2, dtype=torch.complex64),
+        lambda *x: np.array(["a"], dtype=object),
+        lambda *x: float("nan"),
+        lambda *x: torch.nn.Linear(2, 2),
+        lambda *x: type,
+    ],
+)
+def test_whatever_comes_back_gets_a_verdict(exercise, answer):
+    verdict, message = grade(exercise, answer)
+    assert verdict == WRONG
+    assert len(message) < 1500 and " at 0x" not in message
+
+
+def test_another_device_is_named():
+    _, message = grade(SOFTMAX, lambda s, m: softmax(s, m).to("meta"))
+    rule = "The arguments are on cpu: make new tensors on their device."
+    assert message.startswith(f"Expected a tensor on cpu, got one on meta. {rule}")
+
+
+def test_booleans_of_numpy_and_pytorch_are_booleans():
+    found = EXERCISES["positions-4"]
+    for kind in (np.bool_, torch.tensor):
+        verdict, message = grade(
+            found, lambda table, kind=kind: kind(found.reference(table))
+        )
+        assert verdict == RIGHT, message
+
+
+def allclose(a, b):
+    return bool(torch.allclose(a, b, atol=1e-4))
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        # What the cases let through once.
+        ("transformer-2", lambda memory, order: memory[:, order][:3, :, :4]),
+        ("maps-2", lambda w, n: w[:, :, :n, n:].sum(-1).mean().item() if n < w.shape[-1] else 1),
+        ("positions-4", lambda t: all(
+            allclose((t[k:] * t[: len(t) - k]).sum(1), (t[k] * t[0]).sum())
+            for k in range(min(3, len(t)))
+        )),
+        ("masks-3", lambda s, m: torch.softmax(s.masked_fill(~m, -1e4), -1) * m.any(-1, True)),
+    ],
+)  # fmt: skip
+def test_what_was_let_through_once(name, answer):
+    assert grade(EXERCISES[name], answer)[0] != RIGHT
+
+
+def test_a_wrong_shape_is_no_matter_of_properties():
+    for exercise in EXERCISES.values():
+        if exercise.properties:
+            _, message = grade(exercise, lambda *x: torch.zeros(1))
+            assert "property" not in message and "holds" not in message
+
+
+QUERY = EXERCISES["codes-6"]
+
+
+def test_where_many_outputs_are_right_their_effect_is_compared():
+    for factor in (300.0, 1000.0, 1e4):
+        verdict, message = grade(QUERY, lambda keys, wanted, f=factor: f * keys[wanted])
+        assert verdict == RIGHT, message
+    verdict, message = grade(QUERY, lambda keys, wanted: 2 * keys[wanted])
+    assert verdict == WRONG
+    assert (
+        "The weight of the key that is wanted, up to 0.9: The number differs."
+        in message
+    )
+    assert "\nexpected 0.9\ngot      0.880797" in message  # 1 / (1 + exp(-2))
+
+
+def test_an_output_of_another_form_has_no_effect():
+    _, message = grade(QUERY, lambda keys, wanted: keys)
+    assert message.startswith("Expected shape (2,), got (2, 2).")
+    facts = EXERCISES["ffn-6"]
+    _, message = grade(facts, lambda keys, values: (keys, values))
+    assert message.startswith("Value 2 of 2: Expected shape (2, 3), got (3, 2).")
+
+
+def test_an_effect_that_cannot_be_had_is_said():
+    def fails(output, case):
+        """Never:"""
+        raise KeyError("oh")
+
+    found = Exercise("masks-99", lambda x: x, [(1,)], {}, ("", "", ""), effect=fails)
+    assert grade(found, lambda x: x) == (WRONG, "The output cannot be used: 'oh'")

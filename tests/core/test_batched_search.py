@@ -1,0 +1,166 @@
+"""Many sentences at once give what each gives alone."""
+
+import pytest
+import torch
+from conftest import SRC, TGT, random_net
+from hypothesis import given
+from hypothesis import strategies as st
+
+from d2lmini import (
+    Vocab,
+    at_random,
+    beam_search,
+    beam_search_batch,
+    generate,
+    greedy_search,
+    predict_seq2seq,
+    translate_all,
+)
+from d2lmini.speed.batched_search import extend, most_probable
+
+pytestmark = pytest.mark.usefixtures("each_device")
+
+CPU = torch.device("cpu")
+ENDS = Vocab.bos, Vocab.eos
+
+
+def some_sentences(number=5, num_steps=6):
+    """Sources of different lengths, with padding that must not be read."""
+    src = torch.randint(4, len(SRC), (number, num_steps))
+    return src, 1 + torch.randperm(num_steps)[:number]
+
+
+def alone(src, lens):
+    return [(src[i : i + 1, : lens[i]], lens[i : i + 1]) for i in range(len(src))]
+
+
+@given(st.integers(0, 2**31))
+def test_many_at_once_are_as_many_one_by_one(seed):
+    net, (src, lens) = random_net(seed), some_sentences()
+    found = generate(net, src, lens, *ENDS, 7)
+    for one, sentence in zip(found, alone(src, lens), strict=True):
+        due = greedy_search(net, *sentence, *ENDS, 7)
+        assert one.tokens == due.tokens
+        assert one.log_prob == pytest.approx(due.log_prob, abs=1e-4)
+
+
+@given(st.integers(0, 2**31), st.integers(1, 5))
+def test_many_beams_at_once_are_as_many_one_by_one(seed, beam_size):
+    net, (src, lens) = random_net(seed), some_sentences()
+    found = beam_search_batch(net, src, lens, *ENDS, 6, beam_size)
+    for beams, sentence in zip(found, alone(src, lens), strict=True):
+        due = beam_search(net, *sentence, *ENDS, 6, beam_size)
+        assert [h.tokens for h in beams] == [h.tokens for h in due]
+        for one, other in zip(beams, due, strict=True):
+            assert one.log_prob == pytest.approx(other.log_prob, abs=1e-4)
+
+
+def test_a_beam_wider_than_the_vocabulary():
+    net, (src, lens) = random_net(3), some_sentences(2)
+    found = beam_search_batch(net, src, lens, *ENDS, 2, 200)
+    for beams, sentence in zip(found, alone(src, lens), strict=True):
+        due = beam_search(net, *sentence, *ENDS, 2, 200)
+        assert [h.tokens for h in beams] == [h.tokens for h in due]
+
+
+class OfLength(torch.nn.Module):
+    """Ends a translation after as many tokens as the source has; notes the rows of each step."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows = []
+
+    def encoder(self, src, lens):
+        return lens[:, None, None].expand(-1, src.shape[1], 1).float()
+
+    def decoder(self, tokens, memory, mask, caches):
+        self.rows.append(len(tokens))
+        done = len(self.rows) >= memory[:, 0, 0]
+        logits = torch.zeros(len(tokens), 1, len(TGT))
+        logits[:, 0, 4] = 5.0
+        logits[done, 0, Vocab.eos] = 10.0
+        return logits, []
+
+
+def test_it_stops_when_all_have_ended_and_counts_what_came_before():
+    net, lens = OfLength(), torch.tensor([3, 1, 2])
+    found = generate(net, torch.zeros(3, 3).long(), lens, *ENDS, 50)
+    assert net.rows == [3, 2, 1]  # who has ended is not computed any more
+    assert [len(h.tokens) - 1 for h in found] == [3, 1, 2]
+    word, end = torch.zeros(2, len(TGT)).index_fill(1, torch.tensor(4), 5.0)
+    end[Vocab.eos] = 10.0
+    one = end.log_softmax(-1)[Vocab.eos].item()
+    assert found[1].log_prob == pytest.approx(one, abs=1e-5)
+    two = word.log_softmax(-1)[4].item() + one
+    assert found[2].log_prob == pytest.approx(two, abs=1e-5)
+
+
+@pytest.mark.parametrize("beam_size", [None, 3])
+def test_translations_come_in_the_order_of_the_sentences(beam_size):
+    net = random_net(0).train()
+    sentences = ["a b c d", "e", "f G", "a a a", "b", "d e f g a b"]
+    found = translate_all(net, sentences, SRC, TGT, 6, CPU, beam_size, batch_size=4)
+    assert not net.training
+    assert found[:-1] == [
+        predict_seq2seq(net, s, SRC, TGT, 6, CPU, beam_size)[0] for s in sentences[:-1]
+    ]  # the last is cut, and predict_seq2seq warns of it
+    assert len(set(found)) > 1
+    assert translate_all(net, [], SRC, TGT, 6, CPU) == []
+
+
+def test_a_cold_choice_and_a_choice_among_one_are_the_most_probable():
+    log_probs = torch.randn(50, 9).log_softmax(-1)
+    for choose in (at_random(temperature=1e-4), at_random(top_k=1)):
+        assert torch.equal(choose(log_probs), most_probable(log_probs))
+
+
+def test_a_choice_at_random_has_the_probabilities_of_the_net():
+    row = torch.tensor([0.5, 0.25, 0.15, 0.1])
+    generator = torch.Generator().manual_seed(0)
+
+    def shares(**settings):
+        chosen = at_random(**settings, generator=generator)(row.log().expand(20_000, 4))
+        return chosen.bincount(minlength=4) / len(chosen)
+
+    squared = row**2 / (row**2).sum()
+    first = torch.tensor([2 / 3, 1 / 3, 0, 0])
+    for found, due in (
+        (shares(), row),
+        (shares(temperature=0.5), squared),
+        (shares(top_k=2), first),
+        (shares(top_k=99), row),
+    ):
+        torch.testing.assert_close(found, due, atol=0.02, rtol=0)
+    assert shares(top_k=2)[2:].sum() == 0
+
+
+def test_sampling_writes_different_texts_and_the_same_with_the_same_numbers():
+    net, (src, lens) = random_net(1), some_sentences()
+
+    def sampled(seed):
+        choose = at_random(generator=torch.Generator().manual_seed(seed))
+        return [h.tokens for h in generate(net, src, lens, *ENDS, 7, choose)]
+
+    assert sampled(0) == sampled(0) != sampled(1)
+
+
+def test_a_text_that_has_ended_goes_on_with_nothing_else():
+    choices = iter([[5, 3], [3], [7]])
+    texts, totals = extend(
+        lambda tokens, caches: (torch.zeros(*tokens.shape, 9), []),
+        torch.tensor([[1], [1]]),
+        3,
+        lambda log_probs: torch.tensor(next(choices)),
+        eos=3,
+    )
+    assert texts.tolist() == [[1, 5, 3], [1, 3, 3]]
+    each = torch.tensor(9.0).log()
+    torch.testing.assert_close(totals, torch.stack([-2 * each, -each]))
+
+
+@pytest.mark.parametrize("beam_size", [1, 2])
+def test_beams_of_a_sentence_that_is_done_are_not_computed_any_more(beam_size):
+    net, lens = OfLength(), torch.tensor([3, 1, 2])
+    src = torch.zeros(3, 3).long()
+    beam_search_batch(net, src, lens, *ENDS, 50, beam_size)
+    assert net.rows[0] == 3 * beam_size > net.rows[-1] == beam_size

@@ -1,0 +1,211 @@
+"""A training that is stopped anywhere goes on, and ends as one that was not."""
+
+import errno
+import itertools
+import multiprocessing
+import os
+import pickle
+import random
+import resource
+import signal
+import time
+
+import pytest
+import torch
+from conftest import tiny_net
+from test_training import CPU, LOSS, same, toy_data, weights
+
+from d2lmini import train
+from d2lmini.speed.checkpoints import Checkpoint, read_whole, write_whole
+
+# The parent has imported PyTorch, and a child that begins at once can be killed at once.
+FORK = multiprocessing.get_context("fork")
+
+
+def run(path=None, every=1, loss=LOSS, num_epochs=3, **settings):
+    """A training with all that is random: dropout, order; and the net it ends with."""
+    torch.manual_seed(0)
+    net = tiny_net(10, 10, dropout=0.3)
+    data = toy_data(batch_size=2)
+    checkpoint = None if path is None else Checkpoint(path, every)
+    settings = {"warmup_steps": 4, "val_batches": data, "keep_best": True} | settings
+    history = train(
+        net, data, loss, 0.01, num_epochs, CPU, checkpoint=checkpoint, **settings
+    )
+    return net, history
+
+
+class Stopped(Exception):
+    """What a stop raises in these tests."""
+
+
+def stop_before(step):
+    """A loss that stops the training before its nth step."""
+    left = itertools.count(step - 1, -1)
+
+    def loss(net, batch):
+        if net.training and next(left) == 0:
+            raise Stopped
+        return LOSS(net, batch)
+
+    return loss
+
+
+@pytest.mark.parametrize("every", [None, 1, 2])
+@pytest.mark.parametrize("step", range(1, 10))
+def test_a_training_that_was_stopped_ends_as_one_that_was_not(tmp_path, step, every):
+    whole, rows = run()
+    with pytest.raises(Stopped):
+        run(tmp_path / "run.pt", every, stop_before(step))
+    resumed, again = run(tmp_path / "run.pt", every)
+    assert same(weights(whole), weights(resumed))
+    for name in ("loss", "val_loss"):
+        assert again[name].tolist() == rows[name].tolist()
+    assert os.listdir(tmp_path) == ["run.pt"]
+
+
+def test_a_training_that_has_ended_is_not_done_again(tmp_path):
+    first, rows = run(tmp_path / "run.pt")
+    again, same_rows = run(tmp_path / "run.pt", loss=stop_before(1))
+    assert same(weights(first), weights(again)) and len(same_rows) == len(rows) == 3
+    longer, more = run(tmp_path / "run.pt", num_epochs=4)
+    assert len(more) == 4 and same(weights(longer), weights(run(num_epochs=4)[0]))
+
+
+def test_what_is_not_finite_is_not_kept(tmp_path):
+    def explodes(net, batch):
+        mean, count = LOSS(net, batch)
+        return mean * (float("nan") if explodes.left.__next__() < 0 else 1.0), count
+
+    explodes.left = itertools.count(4, -1)
+    with pytest.warns(RuntimeWarning, match="training stopped"):
+        run(tmp_path / "run.pt", loss=explodes, val_batches=None, keep_best=False)
+    kept = read_whole(tmp_path / "run.pt")
+    assert all(p.isfinite().all() for p in kept["net"].values())
+
+
+def finish(path, begun):
+    """In a process of its own: train, and leave the weights in a file."""
+    torch.set_num_threads(1)
+    begun.set()
+    net, _ = run(path, num_epochs=6)
+    write_whole({"weights": net.state_dict()}, path.with_suffix(".end"))
+    os._exit(0)
+
+
+def test_a_process_killed_at_any_moment_leaves_a_checkpoint_that_goes_on(tmp_path):
+    """SIGKILL at twenty moments: also while it writes, which it does all the time."""
+    torch.set_num_threads(1)
+    start = time.monotonic()
+    whole, _ = run(tmp_path / "unused.pt", num_epochs=6)
+    seconds = time.monotonic() - start
+    moments, path = random.Random(0), tmp_path / "run.pt"
+    for _ in range(20):
+        begun = FORK.Event()
+        child = FORK.Process(target=finish, args=(path, begun))
+        child.start()
+        begun.wait()
+        time.sleep(moments.uniform(0, seconds / 4))
+        child.kill()
+        child.join()
+        assert child.exitcode in (-signal.SIGKILL, 0)
+        if path.exists():
+            read_whole(path)
+        if moments.random() < 0.2:  # now and then from the beginning
+            path.unlink(missing_ok=True)
+    child = FORK.Process(target=finish, args=(path, FORK.Event()))
+    child.start()
+    child.join()
+    ended = torch.load(path.with_suffix(".end"), weights_only=True)["weights"]
+    assert same(weights(whole), ended)
+
+
+def write_on_a_full_disk(path, told):
+    """In a process that may write no more than a few bytes."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+    try:
+        write_whole({"numbers": torch.zeros(10_000)}, path)
+    except OSError as error:
+        told.put(str(error))
+    else:
+        told.put("written")
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    path, told = tmp_path / "run.pt", FORK.Queue()
+    write_whole({"format": "d2lmini checkpoint", "version": 2}, path)
+    before = path.read_bytes()
+    child = FORK.Process(target=write_on_a_full_disk, args=(path, told))
+    child.start()
+    said = told.get(timeout=60)
+    child.join()
+    assert said.startswith(f"path ({path}) could not be written")
+    assert path.read_bytes() == before and os.listdir(tmp_path) == ["run.pt"]
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, monkeypatch):
+    with pytest.raises(OSError, match=r"path \(.*/none/run.pt\) could not be written"):
+        run(tmp_path / "none" / "run.pt")
+
+    def refuse(*_):  # root may write to any folder, so the system's answer is played
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.open", refuse)
+    with pytest.raises(OSError, match=r"could not be written: .*Permission denied"):
+        run(tmp_path / "run.pt")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_file_that_was_cut_short_is_refused_and_left_as_it_was(tmp_path):
+    path = tmp_path / "run.pt"
+    run(path)
+    whole = path.read_bytes()
+    for length in (0, 1, 100, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(
+            ValueError, match=r"path \(.*run.pt\) .*(cut short|damaged)"
+        ):
+            run(path)
+        assert path.read_bytes() == whole[:length]
+
+
+class Program:
+    """An object that runs a program when it is loaded."""
+
+    def __reduce__(self):
+        return os.mkdir, ("hacked",)
+
+
+REFUSED = {
+    "of another version": ({"version": 1}, r"has version 1; this d2lmini reads 2"),
+    "no checkpoint": ({"format": "photo"}, r"must be a checkpoint of d2lmini"),
+    "of another learning rate": ({"settings": {"lr": 0.5, "warmup_steps": 4}},
+        r"its lr was 0.5, this one's is 0.01"),
+    "of another net": ({"net": {}}, r"is of another network: its .* has the shape None"),
+    "with an object": ({"steps": [Program()]}, r"holds more than numbers"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_a_file_of_another_kind_is_refused_and_left_as_it_was(
+    tmp_path, kind, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    path, (changes, said) = tmp_path / "run.pt", REFUSED[kind]
+    run(path)
+    torch.save(torch.load(path, weights_only=True) | changes, path)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=said):
+        run(path)
+    assert path.read_bytes() == before and not os.path.exists("hacked")
+
+
+def test_a_bare_pickle_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.pt").write_bytes(pickle.dumps(Program()))
+    with pytest.raises(ValueError, match="cut short, or is none"):
+        run(tmp_path / "run.pt")
+    assert os.listdir(tmp_path) == ["run.pt"]
+    with pytest.raises(FileNotFoundError):
+        read_whole(tmp_path / "none.pt")

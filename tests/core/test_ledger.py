@@ -1,0 +1,101 @@
+"""Recorded runs: as they are written, and as chapters read them."""
+
+import json
+
+import pytest
+
+from benchmarks import readme
+from benchmarks.recipes import common
+from benchmarks.recipes.common import record, summary
+from benchmarks.table import missed
+from d2lmini.support import ledger
+from d2lmini.support.ledger import recorded_runs
+
+RUNS = [
+    {"setting": {"model": "small"}, "seed": 0, "bleu": 1.0},
+    {"setting": {"model": "large"}, "seed": 0, "bleu": 2.0},
+]
+
+
+@pytest.fixture
+def ledger_of_one(tmp_path, monkeypatch):
+    """A ledger that has one recorded experiment."""
+    (tmp_path / "mine.json").write_text(json.dumps({"runs": RUNS}), encoding="utf-8")
+    monkeypatch.setattr(ledger, "RESULTS", tmp_path)
+
+
+def test_a_row_a_run_with_its_setting(ledger_of_one):
+    runs = recorded_runs("mine")
+    assert runs.model.tolist() == ["small", "large"] and runs.bleu.tolist() == [
+        1.0,
+        2.0,
+    ]
+    assert runs.setting.tolist() == [run["setting"] for run in RUNS]
+
+
+def test_what_was_not_recorded_is_named(ledger_of_one):
+    with pytest.raises(
+        FileNotFoundError, match="must be that of a recorded experiment: mine"
+    ):
+        recorded_runs("yours")
+    with pytest.raises(TypeError, match="name"):
+        recorded_runs(3)
+
+
+SETTINGS = [{"model": "small"}, {"model": "large"}]
+
+
+def test_a_summary_holds_mean_and_spread_of_every_number():
+    runs = [
+        {"setting": SETTINGS[0], "seed": seed, "is_kept": True, "texts": ["a"],
+         "beam": {"bleu": bleu}}
+        for seed, bleu in enumerate((1.0, 2.0, 3.0))
+    ]  # fmt: skip
+    assert summary(SETTINGS, runs) == [
+        {"runs": 3, "beam.bleu": "2.000 ± 1.000"},
+        {"runs": 0},
+    ]
+
+
+def test_a_new_setting_costs_its_own_runs_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(common, "RESULTS", tmp_path)
+    made = []
+
+    def run(seed, model):
+        made.append((model, seed))
+        return {"bleu": len(made) + 0.0}
+
+    record("mine", SETTINGS[1:], run, range(2), {"lr": 1})
+    record("mine", SETTINGS, run, range(2), {"lr": 1})
+    assert made == [("large", 0), ("large", 1), ("small", 0), ("small", 1)]
+    entry = json.loads((tmp_path / "mine.json").read_text("utf-8"))
+    found = [(run["setting"]["model"], run["seed"]) for run in entry["runs"]]
+    assert found == [("small", 0), ("small", 1), ("large", 0), ("large", 1)]
+    assert entry["summary"] == summary(SETTINGS, entry["runs"])
+    record("mine", SETTINGS, run, range(2), {"lr": 2})  # another recipe: all anew
+    assert len(made) == 8
+
+
+def test_the_time_on_two_cores_was_taken_with_two_threads():
+    text = (common.RESULTS / "fra-eng-two-cores.json").read_text(encoding="utf-8")
+    assert json.loads(text)["threads"] == 2
+
+
+@pytest.mark.parametrize(
+    ("reach", "measured", "expected"),
+    [
+        ("≤ 3 ms", "1.33 ms (1.27 to 4)", False),
+        ("≤ 3 ms", "median 3.1 ms", True),
+        ("≥ 1,000", "999", True),
+        ("≤ 1e-6", "4e-08", False),
+        ("≤ 1e-8", "4e-08", True),
+        ("–", "2.93 s", False),
+        ("≥ 1.3", "not measured", False),
+    ],
+)
+def test_a_bound_that_is_missed_is_marked(reach, measured, expected):
+    assert missed(reach, measured) == expected
+
+
+def test_the_readme_shows_what_the_benchmarks_printed():
+    assert readme.shown() == readme.printed(), "run python -m benchmarks.readme"

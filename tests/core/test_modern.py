@@ -1,0 +1,244 @@
+"""The blocks of today, each against an implementation of its own."""
+
+import pytest
+import torch
+from conftest import generator
+from torch import nn
+from torch.nn import functional as F
+
+from d2lmini import at_random, check
+from d2lmini.modern import (
+    GroupedQueryAttention,
+    LanguageModel,
+    ModernBlock,
+    RMSNorm,
+    SwiGLU,
+    next_token_loss,
+    rotate,
+)
+from d2lmini.speed.batched_search import extend
+
+pytestmark = pytest.mark.usefixtures("each_device")
+
+WIDTH, HEADS = 16, 4
+
+
+def random(*shape, seed=0):
+    return torch.randn(*shape, generator=generator(seed))
+
+
+def tiny_model(num_kv_heads=2, seed=0):
+    torch.manual_seed(seed)
+    return LanguageModel(11, WIDTH, 24, HEADS, num_kv_heads, 2, max_len=40).eval()
+
+
+def test_rms_norm_is_pytorch_s():
+    mine, theirs = RMSNorm(WIDTH), nn.RMSNorm(WIDTH, eps=1e-5)
+    weight = random(WIDTH, seed=1)
+    for norm in (mine, theirs):
+        norm.load_state_dict({"weight": weight})
+    for X in (random(2, 3, WIDTH), 1e-3 * random(4, WIDTH), torch.zeros(1, WIDTH)):
+        torch.testing.assert_close(mine(X), theirs(X))
+
+
+@pytest.mark.parametrize("start", [0, 7])
+def test_a_turn_is_a_product_of_complex_numbers(start):
+    X = random(2, 3, 5, 8)
+    pairs = torch.complex(X[..., 1::2], X[..., 0::2])
+    exponents = torch.arange(4, dtype=torch.float64) / 4
+    steps = torch.arange(start, start + 5, dtype=torch.float64)
+    unit = torch.exp(1j * steps[:, None] * 10000.0**-exponents)
+    turned = pairs * unit.to(torch.complex64)
+    due = torch.stack([turned.imag, turned.real], dim=-1).flatten(-2)
+    torch.testing.assert_close(rotate(X, start), due)
+
+
+def test_scores_of_what_was_turned_depend_on_the_distance():
+    query, key = (random(1, 1, 1, 8, seed=s).expand(1, 1, 50, 8) for s in (0, 1))
+    scores = (rotate(query) @ rotate(key).mT)[0, 0]  # (50, 50)
+    torch.testing.assert_close(scores[1:, 1:], scores[:-1, :-1], atol=1e-4, rtol=1e-4)
+    later = (rotate(query, 1000) @ rotate(key, 1000).mT)[0, 0]
+    torch.testing.assert_close(later, scores, atol=1e-3, rtol=1e-3)
+    assert not torch.allclose(scores, scores.T, atol=0.1)
+
+
+@pytest.mark.parametrize("num_kv_heads", [1, 2, 4])
+def test_grouped_queries_are_pytorch_s(num_kv_heads):
+    torch.manual_seed(0)
+    attention = GroupedQueryAttention(WIDTH, HEADS, num_kv_heads)
+    X = random(2, 6, WIDTH)
+    Q, K, V = (
+        W(X).unflatten(-1, (heads, WIDTH // HEADS)).transpose(1, 2)
+        for W, heads in (
+            (attention.W_q, HEADS),
+            (attention.W_k, num_kv_heads),
+            (attention.W_v, num_kv_heads),
+        )
+    )
+    due = F.scaled_dot_product_attention(
+        rotate(Q), rotate(K), V, is_causal=True, enable_gqa=True
+    )
+    found, (keys, values) = attention(X)
+    torch.testing.assert_close(found, attention.W_o(due.transpose(1, 2).flatten(2)))
+    assert keys.shape == values.shape == (2, num_kv_heads, 6, WIDTH // HEADS)
+
+
+def test_fewer_heads_of_keys_are_fewer_numbers():
+    sizes = [
+        sum(p.numel() for p in GroupedQueryAttention(WIDTH, HEADS, kv).parameters())
+        for kv in (4, 2, 1)
+    ]
+    assert sizes == [4 * 16 * 16, 2 * 16 * 16 + 2 * 16 * 8, 2 * 16 * 16 + 2 * 16 * 4]
+
+
+def test_swiglu_is_its_formula():
+    torch.manual_seed(0)
+    ffn, X = SwiGLU(WIDTH, 24), random(2, 3, WIDTH)
+    gate, up = X @ ffn.W_gate.weight.T, X @ ffn.W_up.weight.T
+    due = (gate / (1 + (-gate).exp()) * up) @ ffn.W_down.weight.T
+    torch.testing.assert_close(ffn(X), due)
+
+
+def test_a_block_is_two_branches_beside_a_shortcut():
+    torch.manual_seed(0)
+    block, X = ModernBlock(WIDTH, 24, HEADS, 2), random(2, 5, WIDTH)
+    Y = X + block.attention(block.norm1(X))[0]
+    torch.testing.assert_close(block(X)[0], Y + block.ffn(block.norm2(Y)))
+    for branch in (block.attention.W_o, block.ffn.W_down):
+        nn.init.zeros_(branch.weight)
+    assert torch.equal(block(X)[0], X)  # nothing stands in the shortcut's way
+
+
+class Logits(nn.Module):
+    """A language model, called as the properties call a block."""
+
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+
+    def forward(self, tokens, mask=None):
+        return self.net(tokens)[0]
+
+
+def test_a_model_has_the_properties_of_one():
+    block, tokens = (
+        Logits(tiny_model()),
+        torch.randint(10, (2, 6), generator=generator(0)),
+    )
+    for holds in (check.causal, check.batch_independent, check.every_parameter_trained):
+        found = holds(block, tokens)
+        assert found, found
+
+
+@pytest.mark.parametrize("num_kv_heads", [1, 2, 4])
+def test_a_model_with_a_cache_says_the_same(num_kv_heads):
+    net, tokens = tiny_model(num_kv_heads), torch.randint(11, (3, 9))
+    whole, _ = net(tokens)
+    parts, caches = [], None
+    for part in tokens.split([4, 1, 1, 3], dim=1):
+        logits, caches = net(part, caches)
+        parts.append(logits)
+    torch.testing.assert_close(torch.cat(parts, dim=1), whole)
+    assert caches[0][0].shape == (3, num_kv_heads, 9, WIDTH // HEADS)
+
+
+def test_the_output_layer_is_the_embedding():
+    net = tiny_model()
+    names = [name for name, _ in net.named_parameters()]
+    assert sum("embedding" in name for name in names) == 1 and "output" not in str(
+        names
+    )
+    logits, _ = net(torch.tensor([[3, 4]]))
+    with torch.no_grad():
+        net.embedding.weight[7] += 1.0  # neither was read
+    moved = (net(torch.tensor([[3, 4]]))[0] != logits).any(dim=1)[0].nonzero()
+    assert moved.tolist() == [[7]]
+
+
+def test_writing_on_is_one_token_after_the_other():
+    net, tokens = tiny_model(), torch.tensor([[1, 2, 3], [4, 5, 6]])
+    found, total = extend(net, tokens, 5)
+    assert torch.equal(found[:, :3], tokens)
+    due, log_prob = tokens, torch.zeros(2)
+    for _ in range(5):
+        log_probs = net(due)[0][:, -1].log_softmax(-1)
+        log_prob += log_probs.max(-1).values
+        due = torch.cat([due, log_probs.argmax(-1, keepdim=True)], dim=1)
+    assert torch.equal(found, due)
+    torch.testing.assert_close(total, log_prob)
+    drawn = [
+        extend(net, tokens, 20, at_random(generator=generator(s)))[0] for s in (0, 1)
+    ]
+    assert not torch.equal(*drawn)
+
+
+def test_a_small_model_learns_to_count():
+    """Ten tokens in a circle, each text from another start: after 60 steps it knows the next."""
+    net = tiny_model().train()
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+    random_numbers = generator(0)
+    for _ in range(60):
+        first = torch.randint(10, (16, 1), generator=random_numbers)
+        texts = (first + torch.arange(8)) % 10
+        logits, _ = net(texts[:, :-1])
+        loss = F.cross_entropy(logits.flatten(0, 1), texts[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    texts, _ = extend(net.eval(), torch.tensor([[8]]), 6)
+    assert texts.tolist() == [[8, 9, 0, 1, 2, 3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: RMSNorm(0), r"num_hiddens \(0\)"),
+        (lambda: RMSNorm(8)(torch.zeros(2, 7)), "X"),
+        (lambda: rotate(torch.zeros(1, 1, 2, 3)), r"head_size \(3\) must be even"),
+        (lambda: rotate(torch.zeros(1, 2, 4)), "X"),
+        (lambda: rotate(torch.zeros(1, 1, 2, 4), -1), r"start \(-1\)"),
+        (lambda: GroupedQueryAttention(16, 4, 3), r"num_heads \(4\) must be divisible"),
+        (
+            lambda: GroupedQueryAttention(16, 3, 1),
+            r"num_hiddens \(16\) must be divisible",
+        ),
+        (lambda: GroupedQueryAttention(12, 4, 2), r"head_size \(3\) must be even"),
+        (lambda: GroupedQueryAttention(16, 4, 0), r"num_kv_heads \(0\)"),
+        (lambda: SwiGLU(16, 0), r"ffn_num_hiddens \(0\)"),
+        (lambda: LanguageModel(11, 16, 24, 4, 2, 0, 9), r"num_layers \(0\)"),
+        (lambda: tiny_model()(torch.tensor([[11]])), r"token id \(11\)"),
+        (lambda: tiny_model()(torch.tensor([1])), "tokens"),
+        (lambda: extend(tiny_model(), torch.tensor([[1]]), 0), r"num_steps \(0\)"),
+        (lambda: extend(tiny_model(), [[1]], 3), "tokens"),
+    ],
+)
+def test_bad_input_is_named(call, text):
+    with pytest.raises((TypeError, ValueError), match=text):
+        call()
+
+
+def test_the_loss_is_that_of_the_next_token():
+    net, tokens, lens = (
+        tiny_model(),
+        torch.tensor([[3, 4, 5], [6, 7, 0]]),
+        torch.tensor([3, 2]),
+    )
+    nats, count = next_token_loss(net, (tokens, lens), bos=2)
+    due = 0.0
+    for row, length in zip(tokens.tolist(), lens.tolist(), strict=True):
+        for i in range(length):
+            log_probs = net(torch.tensor([[2, *row[:i]]]))[0][0, -1].log_softmax(-1)
+            due -= log_probs[row[i]]
+    torch.testing.assert_close(nats, due / 5)
+    assert count == 5
+
+
+def test_a_text_has_a_greatest_length():
+    net = tiny_model()
+    _, caches = net(torch.ones(1, 39, dtype=torch.long))
+    net(torch.tensor([[1]]), caches)
+    said = r"text \(41 tokens\) must be at most max_len \(40\) long"
+    with pytest.raises(ValueError, match=said):
+        net(torch.tensor([[1, 1]]), caches)
+    with pytest.raises(ValueError, match=said):
+        net(torch.ones(1, 41, dtype=torch.long))

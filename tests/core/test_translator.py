@@ -1,0 +1,372 @@
+"""The translator that is ready for use."""
+
+import errno
+import json
+import os
+import struct
+
+import pytest
+import torch
+
+from benchmarks.recipes.baselines import make_gru, nearest
+from benchmarks.recipes.captions import make_source, run_pieces
+from d2lmini import normalise, padding_mask, read_pairs
+from d2lmini.data.subwords import join, learn_merges
+from d2lmini.support.eight_bits import from_bytes, to_bytes
+from d2lmini.support.files import read_tensors, write_file, write_tensors
+from d2lmini.support.ledger import RESULTS
+from d2lmini.tasks.translator import SubwordTranslator
+
+SIZES = 16, 32, 2, 2, 0.1
+
+
+@pytest.fixture
+def translator():
+    pairs = read_pairs(num_examples=200)
+    sentences = [normalise(text) for pair in pairs for text in pair]
+    merges = learn_merges(sentences, 60)
+    torch.manual_seed(0)
+    pieces = SubwordTranslator(merges, [], SIZES)
+    tokens = {piece for s in sentences for piece in pieces.subwords.split(s).split()}
+    return SubwordTranslator(merges, sorted(tokens), SIZES)
+
+
+def test_one_table_serves_three_times(translator):
+    net = translator.net
+    tables = {
+        net.encoder.embedding.embedding.weight.data_ptr(),
+        net.decoder.embedding.embedding.weight.data_ptr(),
+        net.decoder.output.weight.data_ptr(),
+    }
+    assert len(tables) == 1
+    assert len({id(p) for p in net.parameters()}) == len([*net.parameters()])
+
+
+def test_pieces_have_ids(translator):
+    ids, lens = translator.encode(["He’s calm!", "xyz"])
+    pieces = translator.vocab.to_tokens(ids[0, : lens[0] - 1].tolist())
+    assert "".join(pieces).replace("▁", " ").strip() == "he's calm !"
+    assert translator.vocab.unk not in ids[0]
+
+
+def test_translations_are_words(translator):
+    found = translator.translate(["He is calm.", "Go!"])
+    assert len(found) == 2 and all(isinstance(text, str) for text in found)
+    assert "▁" not in "".join(found)
+    assert translator.translate(["He is calm."], beam_size=3) != []
+
+
+def test_a_look_is_at_the_translation_that_is_made(translator):
+    (french,) = translator.translate(["He is calm."])
+    look = translator.look("He is calm.")
+    assert join(" ".join(look.written).removesuffix(" <eos>")) == french
+    assert look.read[-1] == "<eos>" and "".join(look.read[:-1]) == "▁he▁is▁calm▁."
+    layers, heads, *places = look.cross.shape
+    assert [layers, heads] == [2, 2] and places == [len(look.written), len(look.read)]
+    torch.testing.assert_close(
+        look.cross.sum(dim=-1), torch.ones(look.cross.shape[:-1])
+    )
+    best = translator.vocab.to_tokens(look.probabilities.argmax(dim=-1).tolist())
+    assert best == look.written
+    with pytest.raises(ValueError, match="at least one word"):
+        translator.look(" ")
+
+
+def test_what_is_saved_comes_back(translator, tmp_path):
+    path = tmp_path / "translator.safetensors"
+    translator.save(str(path), licence="none")
+    again = SubwordTranslator.load(path)
+    assert again.about == {"licence": "none"} and again.sizes == SIZES
+    assert again.num_steps == translator.num_steps and not again.net.training
+    assert again.vocab.idx_to_token == translator.vocab.idx_to_token
+    assert again.subwords.ranks == translator.subwords.ranks
+    for name, weights in translator.net.state_dict().items():
+        got = again.net.state_dict()[name]
+        step = weights.abs().amax(dim=-1, keepdim=True) / 127
+        assert ((got - weights).abs() <= 0.51 * step + 1e-9).all(), name
+    number = sum(p.numel() for p in translator.net.parameters())
+    assert path.stat().st_size < 2 * number + 30_000
+    tables = (
+        again.net.decoder.output.weight,
+        again.net.encoder.embedding.embedding.weight,
+    )
+    assert tables[0] is tables[1]
+
+
+def test_bytes_are_off_by_half_a_scale():
+    weights = torch.tensor([[1.0, -0.5, 0.013], [0.0, 0.0, 0.0]])
+    numbers, scale = to_bytes(weights)
+    assert numbers.dtype == torch.int8 and numbers[0].tolist() == [127, -64, 2]
+    assert ((from_bytes(numbers, scale) - weights).abs() <= scale / 2 + 1e-9).all()
+    vector = torch.randn(4)
+    assert torch.equal(from_bytes(*to_bytes(vector)), vector)
+
+
+def test_what_is_loaded_is_saved_as_the_same_bytes(translator, tmp_path):
+    """Again and again: a scale is such that its row's largest number is 127 once more."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    translator.save(first, licence="none")
+    again = SubwordTranslator.load(first)
+    again.save(second, **again.about)
+    assert first.read_bytes() == second.read_bytes()
+    again.net.half()  # the file is of 32 bits, whatever the network is of
+    again.save(second)
+    assert SubwordTranslator.load(second).net.decoder.output.bias.dtype == torch.float32
+
+
+def refused(path, said):
+    """Load a file that is refused with these words; it is left as it was."""
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=said) as caught:
+        SubwordTranslator.load(path)
+    assert f"path ({path})" in str(caught.value)
+    assert path.read_bytes() == before and os.listdir(path.parent) == [path.name]
+
+
+def test_a_file_that_was_cut_short_is_refused(translator, tmp_path):
+    path = tmp_path / "translator.safetensors"
+    translator.save(path)
+    whole = path.read_bytes()
+    start = 8 + struct.unpack("<Q", whole[:8])[0]  # of the first tensor
+    for length in (0, 1, 8, 100, start, (start + len(whole)) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        refused(path, "must be a safetensors file; it was cut short, or is none")
+    path.write_bytes(whole + b"0")
+    refused(path, "must be a safetensors file")
+
+
+class Program:
+    """An object that runs a program when it is loaded."""
+
+    def __reduce__(self):
+        return os.mkdir, ("hacked",)
+
+
+def test_another_file_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "weights.safetensors"
+    for thing in ({"net": torch.ones(2)}, Program()):
+        torch.save(thing, path)
+        refused(path, "must be a safetensors file")
+    write_tensors(path, {"net": torch.ones(2)}, {})
+    refused(path, r"must be a file that SubwordTranslator\.save wrote")
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match=r"weights\.safetensors"):
+        SubwordTranslator.load(path)
+    with pytest.raises(OSError, match=tmp_path.name):  # a folder
+        SubwordTranslator.load(tmp_path)
+
+
+def with_metadata(path, metadata):
+    """Write a file of one tensor by hand."""
+    header = {"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}
+    if metadata is not None:
+        header["__metadata__"] = metadata
+    header = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
+
+
+@pytest.mark.parametrize(
+    "metadata, said",
+    [
+        (None, "must have metadata of d2lmini"),
+        ({"format": "pt"}, "must have metadata of d2lmini"),
+        ({"d2lmini": "[]"}, "must have metadata of d2lmini"),
+        ({"d2lmini": '{"format": '}, "has metadata that is no JSON"),
+        ({"d2lmini": 100_000 * "["}, "has metadata that is no JSON"),
+        ({"d2lmini": {}}, "must be a safetensors file"),
+    ],
+    ids=["none", "of another program", "a list", "cut", "deep", "no text"],
+)
+def test_other_metadata_is_refused(tmp_path, metadata, said):
+    path = tmp_path / "weights.safetensors"
+    with_metadata(path, metadata)
+    refused(path, said)
+
+
+TABLE = "encoder.embedding.embedding.weight"
+BIAS = "decoder.output.bias"
+# what is changed (None: is taken away) -> what is said
+NOTES = [
+    ("format", "photo", r"must be a file that SubwordTranslator\.save wrote"),
+    ("format", None, r"must be a file that SubwordTranslator\.save wrote"),
+    ("version", 2, "has version 2; this d2lmini reads 1"),
+    ("version", None, "has version None; this d2lmini reads 1"),
+    *((name, None, f"lacks {name}")
+      for name in ("merges", "tokens", "sizes", "num_steps", "about")),
+    ("merges", {}, r"merges \({}\) must be a list of pairs"),
+    ("merges", ["ou"], r"merges: pair \('ou'\) must be a pair of strings"),
+    ("merges", [["o", "u", "i"]], "must be a pair of strings"),
+    ("merges", [["o", 1]], "must be a pair of strings"),
+    ("tokens", "abc", "tokens .* must be a list of strings"),
+    ("tokens", [1], "tokens must hold strings"),
+    ("tokens", ["a", "a"], "tokens must be pieces without spaces, each there once"),
+    ("tokens", ["a b"], "tokens must be pieces without spaces"),
+    ("tokens", [""], "tokens must be pieces without spaces"),
+    ("tokens", ["<pad>"], "tokens must be pieces without spaces"),
+    ("tokens", [], "must be torch.float32 of shape"),
+    ("tokens", [str(i) for i in range(100_000)], "too few numbers"),
+    ("sizes", 16, r"sizes \(16\) must be a list"),
+    ("sizes", [16, 32, 2, 2], "sizes: not enough values"),
+    ("sizes", [16, 32, "2", 2, 0.1], r"num_heads \('2'\) must be a whole number"),
+    ("sizes", [16, 32, 3, 2, 0.1], r"num_hiddens \(16\) must be divisible"),
+    ("sizes", [15, 32, 3, 2, 0.1], r"num_hiddens \(15\) must be even"),
+    ("sizes", [16, 32, 2, 0, 0.1], r"num_layers \(0\) must be at least 1"),
+    ("sizes", [16, 32, 2, 2, 2], r"dropout \(2\) must lie in"),
+    ("sizes", [16, 32, 2, 1, 0.1], "has a tensor .* that its net has not"),
+    ("sizes", [16, 16, 2, 2, 0.1], "must be torch.float32 of shape"),
+    ("sizes", [16, 32, 2, 10**9, 0.1], r"too few numbers for a net of sizes \[16"),
+    ("sizes", [16, 10**9, 2, 2, 0.1], "too few numbers"),
+    ("sizes", [10**9, 32, 2, 2, 0.1], "too few numbers"),
+    ("num_steps", 0, r"num_steps \(0\) must be at least 1"),
+    ("num_steps", "40", r"num_steps \('40'\) must be a whole number"),
+    ("about", "MIT", r"about \('MIT'\) must be a dictionary"),
+]  # fmt: skip
+TENSORS = [
+    (BIAS, None, f"lacks the tensor {BIAS}"),
+    (TABLE, None, f"lacks the tensor {TABLE}"),
+    (f"{TABLE}.scale", None, f"lacks the tensor {TABLE}.scale"),
+    (BIAS, lambda x: x[1:], f"its {BIAS} must be torch.float32 of shape"),
+    (BIAS, lambda x: x[:, None], "must be torch.float32 of shape"),
+    (BIAS, lambda x: x.half(), "must be torch.float32 .* is torch.float16"),
+    (TABLE, lambda x: x.T.contiguous(), f"its {TABLE} must be torch.int8 of shape"),
+    (TABLE, lambda x: x.float(), "must be torch.int8 .* is torch.float32"),
+    (f"{TABLE}.scale", lambda x: x[:1], "must be torch.float32 of shape"),
+    (f"{TABLE}.scale", lambda x: x.double(), "is torch.float64"),
+]
+
+
+@pytest.mark.parametrize("name, change, said", NOTES + TENSORS)
+def test_a_file_that_save_would_not_write_is_refused(
+    translator, tmp_path, name, change, said
+):
+    path = tmp_path / "translator.safetensors"
+    translator.save(path)
+    tensors, notes = read_tensors(path)
+    parts = notes if name in notes else tensors
+    parts[name] = change(parts[name]) if callable(change) else change
+    if change is None:
+        del parts[name]
+    write_tensors(path, tensors, notes)
+    refused(path, said)
+
+
+def test_a_tensor_too_many_is_refused(translator, tmp_path):
+    path = tmp_path / "translator.safetensors"
+    translator.save(path)
+    tensors, notes = read_tensors(path)
+    write_tensors(path, tensors | {"a": torch.ones(1)}, notes)
+    refused(path, "has a tensor a that its net has not")
+
+
+def test_a_save_that_fails_leaves_the_old_file(translator, tmp_path, monkeypatch):
+    path = tmp_path / "translator.safetensors"
+    translator.save(path)
+    before = path.read_bytes()
+
+    def half(file):
+        file.write(before[:1000])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match=r"path \(.*\) could not be written: .*No space"):
+        write_file(path, half)
+    assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
+    with pytest.raises(TypeError, match=r"about \(.*'MIT'.*\) must be what JSON"):
+        translator.save(path, licence={"MIT"})
+    assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
+
+    def stop(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("os.fsync", stop)  # save goes the same way
+    with pytest.raises(OSError, match=r"could not be written: .*Input/output"):
+        translator.save(path, licence="none")
+    assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
+
+
+def test_the_translator_of_the_ledger_is_small_and_translates():
+    path = RESULTS / "fra-eng-full.safetensors"
+    assert path.stat().st_size < 2_000_000
+    translator = SubwordTranslator.load(path)
+    assert "tatoeba.org" in translator.about["data"]
+    found = translator.translate(
+        ["Where is the library?", "Tom doesn't see the red car."]
+    )
+    assert found == ["où est la bibliothèque ?", "tom ne voit pas la voiture rouge ."]
+
+
+def test_the_gru_that_it_is_compared_with_reads_no_future_and_no_padding():
+    torch.manual_seed(0)
+    net = make_gru(vocab_size=20, num_hiddens=8, dropout=0.1).eval()
+    src, lens = torch.randint(4, 20, (2, 6)), torch.tensor([6, 3])
+    tgt = torch.randint(4, 20, (2, 5))
+    logits = net(src, tgt, lens)
+    alone = net(src[1:, :3], tgt[1:], lens[1:])
+    assert torch.allclose(logits[1:], alone, atol=1e-6)
+    memory, mask = net.encoder(src, lens), padding_mask(lens, 6)
+    state, steps = None, []
+    for i in range(5):
+        step, state = net.decoder(tgt[:, i : i + 1], memory, mask, state)
+        steps.append(step)
+    assert torch.allclose(logits, torch.cat(steps, dim=1), atol=1e-6)
+
+
+def test_the_nearest_sentence_shares_rare_words_and_their_order():
+    known = ["the cat sees the dog .", "the dog sees the cat .", "a bird sings ."]
+    assert nearest(["the dog sees the bird .", "a cat sings ."], known) == [1, 2]
+
+
+def test_the_net_of_the_source_has_its_number_of_parameters():
+    """As the source prints, for vocabularies of 7,855 and 5,893 tokens; and its dropouts."""
+    net = make_source([range(7855), range(5893)], "learned", is_exact=True)
+    assert sum(p.numel() for p in net.parameters()) == 9_038_853
+    # In each block: one in the attention and one behind each part; and one inside the network.
+    encoder, decoder = (
+        sum(isinstance(module, torch.nn.Dropout) for module in stack.modules())
+        for stack in (net.encoder.stack, net.decoder.stack)
+    )
+    ours = make_source([range(20), range(20)], "learned")
+    plain = sum(isinstance(module, torch.nn.Dropout) for module in ours.modules())
+    assert encoder + decoder + 2 == plain + 3 + 3  # and one behind each embedding
+
+
+@pytest.mark.parametrize("num_merges", [None, 60])
+@pytest.mark.parametrize("is_tied", [True, False])
+def test_a_translator_of_captions_is_trained_in_words_or_pieces(num_merges, is_tied):
+    pairs = [(normalise(a), normalise(b)) for a, b in read_pairs("deu-eng-mini")[:128]]
+    splits = {"train": pairs, "val": pairs[:4], "test": pairs[:6]}
+    training = {"label_smoothing": 0.1, "batch_size": 64, "lr": 0.01}
+    run = run_pieces(
+        0,
+        splits,
+        num_merges,
+        SIZES,
+        is_tied=is_tied,
+        **training,
+        warmup_steps=4,
+        num_epochs=6,
+    )
+    assert run["curve"][-1]["loss"] < run["curve"][0]["loss"]
+    assert len(run["greedy_translations"]) == len(run["beam_translations"]) == 6
+    assert not any("▁" in text for text in run["greedy_translations"])
+
+
+def test_tables_that_are_not_tied_learn_on_their_own():
+    pairs = [(normalise(a), normalise(b)) for a, b in read_pairs("deu-eng-mini")[:64]]
+    splits = dict.fromkeys(("train", "val", "test"), pairs)
+    training = {"label_smoothing": 0.0, "batch_size": 64, "lr": 0.01}
+    tied, free = (
+        run_pieces(
+            0,
+            splits,
+            60,
+            SIZES,
+            is_tied=is_tied,
+            **training,
+            warmup_steps=1,
+            num_epochs=1,
+        )["parameters"]
+        for is_tied in (True, False)
+    )
+    vocabulary = (free - tied) / (2 * 16)  # two more tables of width 16
+    assert vocabulary == int(vocabulary) > 60

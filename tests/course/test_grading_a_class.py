@@ -1,0 +1,920 @@
+"""Grading a class: what is handed in can be anything, and costs at most its own marks."""
+
+import csv
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from d2lmini.check.grading import ALMOST, NOT_ATTEMPTED, RIGHT, WRONG, all_exercises
+from d2lmini.course.__main__ import main
+from d2lmini.course.assignment import needed, tasks_of
+from d2lmini.course.copies import mark_answers
+from d2lmini.course.gradescope import write_autograder
+from d2lmini.course.marking import (
+    HIDDEN,
+    LEFT_OUT,
+    PACKAGE,
+    Mark,
+    Marked,
+    Room,
+    hidden,
+    mark,
+    mark_all,
+    mark_one,
+)
+from d2lmini.course.notebooks import EXERCISE, PYTHON, SOLUTION, read, text_of
+from d2lmini.course.reports import feedback, write_all
+from d2lmini.course.submissions import (
+    Student,
+    Submission,
+    collect,
+    late_days,
+    read_answers,
+    read_roster,
+    whose,
+)  # fmt: skip
+from d2lmini.support.chapters import EXERCISE_PAGES
+
+ROOT = Path(__file__).parents[2]
+TASKS = {task.name: task for task in tasks_of(EXERCISE_PAGES, ROOT)}
+MASKS = [task for task in TASKS.values() if task.name.startswith("masks-")]
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="confinement is Linux's")
+
+
+def solutions():
+    """Exercise -> an answer cell with the book's solution in it."""
+    found = {}
+    for chapter in EXERCISE_PAGES.values():
+        for cell in read(ROOT / "book" / f"{chapter.file}.ipynb").cells:
+            if exercise := EXERCISE.fullmatch(cell.source):
+                name = exercise["label"]
+            if solution := SOLUTION.fullmatch(cell.source):
+                (code,) = [
+                    block["source"]
+                    for block in PYTHON.finditer(solution["text"])
+                    if "def solution(" in block["source"]
+                ]
+                function = TASKS[name].function
+                code = code.replace("solution", function)
+                found[name] = f'{code}\n\ncheck.exercise("{name}", {function})'
+    return found
+
+
+RIGHT_CELLS = solutions()
+EXERCISES = all_exercises()
+
+
+def cell(body, name="masks-3", parameters="scores, mask"):
+    """An answer cell: a function with that body."""
+    lines = "\n    ".join(body.splitlines())
+    function = TASKS[name].function
+    return f'def {function}({parameters}):\n    {lines}\n\ncheck.exercise("{name}", {function})'
+
+
+@pytest.fixture(scope="session")
+def copy_of_the_package(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("package")
+    shutil.copytree(PACKAGE, folder / "d2lmini", ignore=LEFT_OUT)
+    return str(folder)
+
+
+@pytest.fixture
+def marks(copy_of_the_package):
+    """A function: answer cells, by exercise with _ for -, -> marks of one submission."""
+
+    def marks(tasks=MASKS, **answers):
+        given = {name.replace("_", "-"): text for name, text in answers.items()}
+        submission = Submission(Student("ada", "Ada"), given)
+        marked = mark(submission, tasks, "seed", copy_of_the_package)
+        assert marked.unconfined == [] or sys.platform != "linux"
+        assert len(feedback(marked, tasks)) < 20_000 + 400 * len(tasks)
+        return marked.marks
+
+    return marks
+
+
+def notebook(*cells):
+    return new_notebook(cells=[new_code_cell(source) for source in cells])
+
+
+def test_the_tasks_are_the_exercises_with_points_and_names():
+    assert list(TASKS) == list(EXERCISES)
+    assert TASKS["masks-3"].number == "2.3" and TASKS["masks-3"].points == 1
+    assert TASKS["attention-4"].points == 3
+    assert TASKS["masks-3"].title == "Masked softmax"
+    assert TASKS["masks-3"].function == "my_masked_softmax"
+
+
+def test_every_solution_of_the_book_has_all_points(marks):
+    found = marks(list(TASKS.values()), **{name: RIGHT_CELLS[name] for name in TASKS})
+    wrong = {
+        n: m.message for n, m in found.items() if (m.verdict, m.share) != (RIGHT, 1.0)
+    }
+    assert list(found) == list(TASKS) and wrong == {}
+
+
+def test_every_stub_of_the_book_is_not_attempted(marks):
+    stubs = {}
+    for chapter in EXERCISE_PAGES.values():
+        for c in mark_answers(read(ROOT / "book" / f"{chapter.file}.ipynb")).cells:
+            if name := c.metadata.get("d2lmini", {}).get("exercise"):
+                stubs[name] = c.source
+    found = marks(list(TASKS.values()), **stubs)
+    assert {m.verdict for m in found.values()} == {NOT_ATTEMPTED}
+    assert {m.share for m in found.values()} == {0.0}
+
+
+def test_partial_credit_is_the_share_of_the_cases(marks):
+    found = marks(
+        masks_3=cell("return torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1)")
+    )
+    mark = found["masks-3"]
+    assert mark.verdict in (WRONG, ALMOST) and 0 < mark.share < 1
+    found = marks(masks_3=cell("return scores.sum()"))
+    assert found["masks-3"].share == 0
+
+
+def test_a_known_mistake_is_named_with_hidden_cases_too(marks):
+    found = marks(
+        masks_2=cell("return (tokens == pad)[:, None, None]", "masks-2", "tokens, pad")
+    )
+    text = 'This behaves like a mask with its meaning swapped; see "One convention".'
+    assert found["masks-2"].message == text
+
+
+# Attempts to get marks without a right answer; {} is a right answer's text in quotes.
+FORGED = {
+    "a check of one's own": 'check.exercise = lambda *_: print("right")\nreturn scores',
+    "allclose that always agrees": (
+        "torch.allclose = torch.equal = torch.isclose = lambda *a, **k: True\nreturn scores"
+    ),
+    "a report that is edited": (
+        'import json\nopen("answers.json", "w").write(json.dumps({"masks-3": "right"}))\n'
+        "return scores"
+    ),
+    "an early exit": "import sys\nsys.exit(0)",
+    "a hard exit": "import os\nos._exit(0)",
+    "the reference from the package": (
+        "from d2lmini.exercises.masks import EXERCISES\n"
+        "return EXERCISES[2].reference(scores, mask)"
+    ),
+    "the reference from its file": (
+        f"text = open({str(ROOT / 'd2lmini/exercises/masks.py')!r}).read()\n"
+        "scope = {}\nexec(text, scope)\nreturn scope['EXERCISES'][2].reference(scores, mask)"
+    ),
+    "a solution from the book": (
+        f"open({str(ROOT / 'book/02-masks.ipynb')!r}).read()\n"
+        "return torch.softmax(scores.masked_fill(~mask, -1e30), -1) * mask"
+    ),
+    "a look into the parent": (
+        "import os\nopen(f'/proc/{os.getppid()}/mem', 'rb').read(1)\n"
+        "return torch.softmax(scores.masked_fill(~mask, -1e30), -1) * mask"
+    ),
+    "an object that equals everything": (
+        "class Same:\n    def __eq__(self, other): return True\n"
+        "    def __getattr__(self, name): return self\n    def __call__(self, *a): return self\n"
+        "return Same()"
+    ),
+    "a tensor of a class of one's own": (
+        "class Same(torch.Tensor):\n    def __eq__(self, other): return True\n"
+        "return scores.as_subclass(Same)"
+    ),
+    "a message in place of the child's": (
+        "import os, json, struct\nfor f in range(3, 30):\n    try:\n"
+        "        text = json.dumps({'verdict': 'right', 'share': 1.0, 'ready': True}).encode()\n"
+        "        os.write(f, struct.pack('<Q', len(text)) + text)\n"
+        "    except OSError: pass\nreturn scores"
+    ),
+    "a pickle in place of a value": (
+        "class Evil:\n    def __reduce__(self): return print, ('right',)\nreturn Evil()"
+    ),
+    "not a number": "return scores * float('nan')",
+    "nothing": "return None",
+}  # fmt: skip
+NEEDS_LINUX = {
+    "the reference from its file",
+    "a solution from the book",
+    "a look into the parent",
+}
+
+
+SPOILS_ITS_PYTHON = {"allclose that always agrees", "a message in place of the child's"}
+
+
+def test_no_forgery_earns_a_point(copy_of_the_package, tmp_path):
+    """Those that would compute the right thing fail because they may not read."""
+    room = Room(copy_of_the_package, str(tmp_path))
+
+    def mark_of(body):
+        return mark_one(room, TASKS["masks-3"], cell(body), [], "seed", 60.0)
+
+    try:
+        # Scores that come back as they are agree where only one key is to be seen.
+        honest = mark_of("return scores")
+        for name, body in FORGED.items():
+            if sys.platform != "linux" and name in NEEDS_LINUX:
+                continue
+            found = mark_of(body)
+            assert found.verdict in (WRONG, ALMOST), name
+            assert found.share <= honest.share, name
+            if name in SPOILS_ITS_PYTHON:
+                room.close()
+    finally:
+        room.close()
+
+
+def test_an_answer_cannot_have_a_file_read_for_it(marks):
+    """An error names the file in which it was raised; the grader does not look it up."""
+    body = (
+        f"code = compile('def f(*_): raise ValueError(1)', {str(ROOT / 'README.md')!r}, 'exec')\n"
+        "exec(code, globals())\nmy_masked_softmax = f\n"
+        "check.exercise('masks-3', f)"
+    )
+    found = marks(masks_3=body)
+    first = (ROOT / "README.md").read_text("utf-8").partition("\n")[0]
+    assert "ValueError: 1" in found["masks-3"].message
+    assert (
+        first not in found["masks-3"].message
+        and "\nin " not in found["masks-3"].message
+    )
+
+
+def test_the_first_try_counts(marks):
+    """An answer that has seen a case before may not know better."""
+    body = (
+        "seen[num_queries, num_keys] = seen.get((num_queries, num_keys), 0) + 1\n"
+        "right = torch.ones(num_queries, num_keys).tril(num_keys - num_queries).bool()\n"
+        "return right if seen[num_queries, num_keys] > 1 else ~right"
+    )
+    answer = cell(body, "masks-4", "num_queries, num_keys")
+    assert marks(masks_4=f"seen = {{}}\n\n\n{answer}")["masks-4"].share < 0.5
+
+
+def test_what_an_experiment_is_made_on_cannot_be_looked_into(marks):
+    for body in (
+        "return model._ahead",
+        "return vars(model)['_ahead']",
+        "return repr(model)",
+    ):
+        found = marks(masks_8=cell(body, "masks-8", "model"))["masks-8"]
+        assert found.verdict == WRONG and found.share == 0, found.message
+    found = marks(masks_8=cell("return model('no tensor')", "masks-8", "model"))[
+        "masks-8"
+    ]
+    assert "raised RuntimeError: AttributeError: 'str'" in found.message
+
+
+def test_of_an_exercise_a_forgery_leaves_the_others_alone(marks):
+    """What an answer does to PyTorch in its process is of no use for the next one."""
+    body = "torch.softmax = lambda *a, **k: 0\ntorch.isclose = lambda *a, **k: True\nreturn 0"
+    found = marks(
+        masks_1=cell(body, "masks-1", "valid_lens, num_steps"),
+        masks_4=cell(
+            "return torch.ones(num_queries, num_keys)",
+            "masks-4",
+            "num_queries, num_keys",
+        ),
+    )
+    assert found["masks-4"].verdict == WRONG and found["masks-4"].share == 0
+
+
+ENDLESS = {
+    "hangs": "while True: pass",
+    "hangs in C": "return sum(range(10**12))",
+    "sleeps": "import time\ntime.sleep(10**6)",
+}
+HOSTILE = {
+    "crashes": ("import os\nos.abort()", "ended Python itself"),
+    "takes memory": (
+        "taken = []\nwhile True: taken.append(b'1' * 10**8)",
+        "The answer ",  # took more than 2 GB of memory, or too long on a busy machine
+    ),
+    "deletes its folder": (
+        "import os, shutil\nshutil.rmtree(os.getcwd(), ignore_errors=True)\nreturn 0",
+        "Expected a torch.Tensor",
+    ),
+    "prints much": ("print('x' * 10**8)\nreturn 0", "Expected a torch.Tensor"),
+    "writes many files": (
+        "import pathlib\nfor i in range(10**7): pathlib.Path(str(i)).touch()",
+        "more than 1000 files",
+    ),
+    "fills the disk piece by piece": (
+        "for i in range(10**4):\n        open(str(i), 'wb').write(b'1' * 10**7)",
+        "more than 256 MB of files",
+    ),
+    "starts threads": (
+        "import threading, time\n"
+        "while True: threading.Thread(target=time.sleep, args=(99,)).start()",
+        "more than 500 threads",
+    ),
+    "returns much": ("return torch.zeros(2 * 10**7)", "more than 16 MB"),
+    "never ends to be read": (
+        "class Deep(dict): pass\nd = []\nfor _ in range(10**5): d = [d]\nreturn d",
+        "Expected a torch.Tensor",
+    ),
+}  # fmt: skip
+ON_LINUX_ONLY = {
+    "forks": "import os\nwhile True: os.fork()",
+    "starts programs": "import subprocess\nsubprocess.run(['ls'], check=True)",
+    "ends the grader": "import os\nos.kill(os.getppid(), 9)",
+    "limits the grader": (
+        "import os, resource\nlimit = 10**9, 10**9\n"
+        "resource.prlimit(os.getppid(), resource.RLIMIT_CPU, limit)"
+    ),
+    "calls home": "import socket\nsocket.create_connection(('127.0.0.1', 9), 1)",
+    "writes elsewhere": f"open({str(ROOT / 'written-by-an-answer')!r}, 'w')",
+    "deletes elsewhere": f"import os\nos.remove({str(ROOT / 'README.md')!r})",
+    "locks elsewhere": f"import os\nos.chmod({str(ROOT / 'README.md')!r}, 0)",
+    "fills the disk": "open('much', 'wb').write(b'1' * 10**8)",
+}
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Less time, for answers that never end; all others have what a submission has."""
+    monkeypatch.setattr("d2lmini.course.marking.AN_ANSWER", 3.0)
+
+
+def costs_only_its_own_marks(body, text, marks):
+    found = marks(**{"masks-3": cell(body), "masks-5": RIGHT_CELLS["masks-5"]})
+    assert found["masks-3"].verdict == WRONG
+    assert found["masks-3"].share == 0
+    assert text in found["masks-3"].message
+    assert found["masks-5"].verdict == RIGHT
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_answer_costs_at_most_its_own_marks(name, marks):
+    costs_only_its_own_marks(*HOSTILE[name], marks)
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_an_endless_answer_costs_at_most_its_own_marks(name, quick, marks):
+    costs_only_its_own_marks(ENDLESS[name], "did not come back within", marks)
+
+
+@ON_LINUX
+def test_what_the_kernel_refuses(marks):
+    """One exercise each, all in one submission."""
+    names = dict(zip(ON_LINUX_ONLY, TASKS, strict=False))
+    cells = {
+        name: cell(f"{ON_LINUX_ONLY[what]}\nreturn 0", name, "*_")
+        for what, name in names.items()
+    }
+    found = marks(list(TASKS.values()), **cells, **{"maps-4": RIGHT_CELLS["maps-4"]})
+    refused = "PermissionError", "File too large"
+    for what, name in names.items():
+        assert found[name].verdict == WRONG and found[name].share == 0, what
+        assert any(text in found[name].message for text in refused), found[name].message
+    assert found["maps-4"].verdict == RIGHT
+    assert (
+        not (ROOT / "written-by-an-answer").exists() and (ROOT / "README.md").exists()
+    )
+    assert os.access(ROOT / "README.md", os.R_OK)
+
+
+READER = """
+import sys
+from pathlib import Path
+from d2lmini.course.confined import confine
+site, package, room = map(Path, sys.argv[1:])
+assert confine([site, sys.prefix, sys.base_prefix], [package], room) == []
+for place in (site, package, package / "exercises"):
+    try:
+        print((place / "text").read_text())
+    except PermissionError:
+        print("refused")
+"""
+
+
+@ON_LINUX
+def test_an_installed_package_is_out_of_reach_among_what_may_be_read(tmp_path):
+    """The solutions lie beside the libraries when the package is installed."""
+    site, room = tmp_path / "site", tmp_path / "room"
+    for folder in (room, site, site / "d2lmini", site / "d2lmini/exercises"):
+        folder.mkdir()
+        (folder / "text").write_text(folder.name, encoding="utf-8")
+    command = [sys.executable, "-c", READER, site, site / "d2lmini", room]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["site", "refused", "refused"]
+
+
+def test_an_answer_that_takes_all_the_time_leaves_none(monkeypatch, marks):
+    monkeypatch.setattr("d2lmini.course.marking.A_SUBMISSION", 0.0)
+    found = marks(**{"masks-3": RIGHT_CELLS["masks-3"]})
+    assert "took all of the 0 seconds" in found["masks-3"].message
+
+
+def test_what_the_answers_before_took_is_not_given_again(monkeypatch, marks):
+    clock = SimpleNamespace(monotonic=itertools.count(0.0, step=70.0).__next__)
+    monkeypatch.setattr("d2lmini.course.marking.time", clock)  # 50 s left, then none
+    first, second = [task.name for task in MASKS if task.name in ("masks-2", "masks-3")]
+    found = marks(**{name: RIGHT_CELLS[name] for name in (first, second)})
+    assert found[first].verdict == RIGHT
+    assert "took all of the 120 seconds" in found[second].message
+
+
+NO_ANSWERS = {
+    "def f(:": "The cell is no Python: invalid syntax",
+    "x = 'a\0b'": "The cell is no Python: source code string cannot contain null bytes",
+    "(" * 1000 + ")" * 1000: "The cell is ",
+    "1 / 0": "The cell raised ZeroDivisionError: division by zero\nin       1 / 0",
+    "helper(3)": "name 'helper' is not defined. Only the answer cell is taken",
+    "my_shapes = my_factors = 5": "hands in no function; my_",
+    "import sys; sys.exit(0)": "The cell raised SystemExit",
+    "while True: pass": "did not come back within",
+}
+
+
+def test_a_cell_that_gives_no_answer_is_reported(quick, marks):
+    names = dict(zip(NO_ANSWERS, TASKS, strict=False))
+    cells = {name: body for body, name in names.items()}
+    found = marks(list(TASKS.values()), **cells, **{"maps-4": RIGHT_CELLS["maps-4"]})
+    for body, name in names.items():
+        assert found[name].verdict == WRONG
+        assert NO_ANSWERS[body] in found[name].message, found[name].message
+    assert found["maps-4"].verdict == RIGHT
+
+
+def test_what_follows_the_answer_in_its_cell_does_not_count(marks):
+    lost = (
+        RIGHT_CELLS["masks-3"].replace("check.exercise", "print").replace("print(", "(")
+    )
+    found = marks(
+        masks_3=lost + "\nprint(no_such_name)", masks_5=RIGHT_CELLS["masks-5"] + "\n1/0"
+    )
+    assert found["masks-3"].verdict == RIGHT and found["masks-5"].verdict == RIGHT
+
+
+def test_an_answer_may_use_the_chapter_and_the_answers_before_it(marks):
+    helper = (
+        "%matplotlib inline\n"
+        + RIGHT_CELLS["masks-4"]
+        + "\n\ndef mine(n):\n    return my_causal_mask(n, n)"
+    )
+    body = (
+        "causal = mine(num_steps)\n"
+        "return causal & ~causal.tril(-width) & padding_mask(valid_lens, num_steps)"
+    )
+    found = marks(
+        masks_4=helper, masks_5=cell(body, "masks-5", "valid_lens, num_steps, width")
+    )
+    assert found["masks-5"].verdict == RIGHT, found["masks-5"].message
+
+
+def test_what_a_chapter_computes_is_not_needed():
+    sources = [
+        "import torch\nfrom d2lmini import *\nnet = train(net)\nsize = 3\nother = 4",
+        "def f(x):\n    return g(x) + size\n\ndef g(x):\n    return 2 * x",
+    ]
+    found = needed("f(torch.ones(1))", sources)
+    assert found[:3] == ["import torch", "from d2lmini import *", "size = 3"]
+    assert len(found) == 5 and "def f" in found[3] and "def g" in found[4]
+
+
+def test_the_hidden_cases_are_the_same_for_the_same_seed():
+    def cases(seed):
+        return repr(hidden("masks-1", seed).cases)
+
+    assert cases("a") == cases("a") != cases("b")
+    assert cases("a").startswith(repr(list(EXERCISES["masks-1"].cases))[:-1])
+    assert len(hidden("masks-1", "a").cases) == len(EXERCISES["masks-1"].cases) + HIDDEN
+
+
+def test_an_error_of_the_grader_is_told_and_the_others_are_graded():
+    good = Submission(Student("good", "Good"), {"masks-3": RIGHT_CELLS["masks-3"]})
+    bad = Submission(Student("bad", "Bad"), {"masks-3": 5})  # no text: an error of ours
+    first, second = mark_all([bad, good], MASKS, "seed", say=str)
+    assert "could not be graded" in first.submission.problems[0]
+    assert "could not be graded" in first.marks["masks-3"].message
+    assert second.marks["masks-3"].verdict == RIGHT
+
+
+# Notebooks as they are handed in.
+
+
+def handed_in(tmp_path, text, name="ada_02-masks.ipynb"):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_answers(path)
+
+
+def test_a_notebook_of_a_student_copy_is_read(tmp_path):
+    book = mark_answers(read(ROOT / "book/02-masks.ipynb"))
+    answers, problems = handed_in(tmp_path, text_of(book))
+    assert list(answers) == [task.name for task in MASKS] and problems == []
+
+
+def test_without_metadata_the_call_counts(tmp_path):
+    text = nbformat.writes(notebook("x = 1", "check.exercise( 'masks-1' , f)"))
+    assert handed_in(tmp_path, text) == (
+        {"masks-1": "check.exercise( 'masks-1' , f)"},
+        [],
+    )
+    plain = {
+        "cells": [
+            {"cell_type": "code", "source": ["check.exercise(\n", '"masks-1", f)']}
+        ]
+    }
+    answers, problems = handed_in(tmp_path, json.dumps(plain))
+    assert list(answers) == ["masks-1"] and problems == []
+
+
+def test_without_the_call_the_metadata_counts(tmp_path):
+    for metadata in (
+        {"d2lmini": {"exercise": "masks-1"}},
+        {"nbgrader": {"grade_id": "masks-1"}},
+    ):
+        given = notebook("def my_count(): pass")
+        given.cells[0].metadata = metadata
+        answers, problems = handed_in(tmp_path, nbformat.writes(given))
+        assert list(answers) == ["masks-1"] and problems == []
+
+
+def test_metadata_and_call_that_differ_are_told(tmp_path):
+    given = notebook('check.exercise("masks-2", f)')
+    given.cells[0].metadata = {"d2lmini": {"exercise": "masks-1"}}
+    answers, problems = handed_in(tmp_path, nbformat.writes(given))
+    assert list(answers) == ["masks-1"]
+    text = "cell 1: is the answer cell of masks-1, but hands in masks-2; it counts for masks-1"
+    assert problems == [text]
+
+
+def test_of_two_answers_the_last_counts_and_the_student_is_told(tmp_path):
+    text = nbformat.writes(
+        notebook('check.exercise("masks-1", f)', 'check.exercise("masks-1", g)')
+    )
+    answers, problems = handed_in(tmp_path, text)
+    assert answers == {"masks-1": 'check.exercise("masks-1", g)'}
+    assert problems == ["cell 2: answers masks-1 again; the last answer counts"]
+
+
+def test_two_answers_in_one_cell_are_both_read(tmp_path):
+    both = 'check.exercise("masks-1", f)\ncheck.exercise("masks-2", g)'
+    given = notebook(both)
+    given.cells[0].metadata = {"d2lmini": {"exercise": "masks-1"}}
+    assert handed_in(tmp_path, nbformat.writes(given)) == (dict.fromkeys(
+        ["masks-1", "masks-2"], both), [])  # fmt: skip
+
+
+def test_a_notebook_of_format_3_is_read(tmp_path):
+    old = nbformat.v3.new_notebook(worksheets=[nbformat.v3.new_worksheet(
+        cells=[nbformat.v3.new_code_cell('check.exercise("masks-1", f)')])])  # fmt: skip
+    answers, problems = handed_in(tmp_path, json.dumps(old))
+    assert list(answers) == ["masks-1"] and problems == []
+
+
+def test_windows_line_ends_are_read(tmp_path):
+    text = nbformat.writes(notebook('x = 1\r\ncheck.exercise("masks-1", f)'))
+    for data in (text, text.replace("\n", "\r\n"), b"\xef\xbb\xbf" + text.encode()):
+        answers, problems = handed_in(tmp_path, data)
+        assert (
+            answers == {"masks-1": 'x = 1\ncheck.exercise("masks-1", f)'}
+            and problems == []
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "this is no notebook"),
+        ("not JSON", "this is no notebook (JSONDecodeError"),
+        ("[1, 2]", "this is no notebook"),
+        ("{}", "this is no notebook (KeyError: 'cells')"),
+        ('{"cells": 3}', "this is no notebook"),
+        ('{"cells": [{"cell_type": "code", "metadata": 3}]}', "there is no answer cell in it"),
+        ('{"cells": []}', "there is no answer cell in it"),
+        (b"\xff\xfe\x00", "this is no notebook (UnicodeDecodeError"),
+        ("[" * 100_000, "this is no notebook (RecursionError"),
+        (nbformat.writes(notebook('check.exercise("masks-99", f)')), "no exercise masks-99"),
+    ],
+)  # fmt: skip
+def test_what_is_no_notebook_is_told(tmp_path, text, told):
+    answers, problems = handed_in(tmp_path, text)
+    assert answers == {} and told in problems[0] and len(problems[0]) < 300
+
+
+def test_a_huge_notebook_is_not_read(tmp_path):
+    path = tmp_path / "ada.ipynb"
+    with path.open("wb") as file:
+        file.truncate(200 * 1024**2)
+    answers, problems = read_answers(path)
+    assert answers == {}
+    assert problems == [
+        "the notebook has 200 MB; at most 50 MB are read: clear its outputs"
+    ]
+
+
+# Whose it is.
+
+
+def roster(tmp_path, text):
+    path = tmp_path / "roster.csv"
+    path.write_bytes(text.encode("utf-8-sig"))
+    return read_roster(path)
+
+
+def test_a_roster_of_a_platform_and_one_s_own(tmp_path):
+    students, problems = roster(
+        tmp_path,
+        "Student,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,\n"
+        '"Lovelace, Ada",4711,a1,ada@uni.example,one\n',
+    )
+    assert [(s.id, s.name, s.aliases) for s in students] == [
+        ("4711", "Lovelace, Ada", ("a1", "ada@uni.example"))
+    ]
+    students, problems = roster(
+        tmp_path, "name;id\r\nAda;ada\r\nBob;bob\r\nBob;bob\r\n"
+    )
+    assert [(s.id, s.name) for s in students] == [("ada", "Ada"), ("bob", "Bob")]
+    assert problems == ["roster: bob stands there twice; the first line counts"]
+    with pytest.raises(
+        ValueError, match=r'roster \(.*\) must be CSV in UTF-8 with a column "id"'
+    ):
+        roster(tmp_path, "name\nAda\n")
+    with pytest.raises(ValueError, match=r'must be CSV in UTF-8 with a column "id"'):
+        roster(tmp_path, "name\n")
+
+
+def test_the_first_id_in_a_path_counts():
+    students = [
+        Student("4711", "Ada"),
+        Student("98", "Bob"),
+        Student("a_b", "Cem", ("cem@x",)),
+    ]
+    for path, expected in {
+        "lovelaceada_4711_98_02-masks.ipynb": "Ada",
+        "lovelaceada_LATE_4711_98_02-masks.ipynb": "Ada",
+        "4711/02-masks.ipynb": "Ada",
+        "98/4711.ipynb": "Bob",
+        "98.ipynb": "Bob",
+        "A_B_02-masks.ipynb": "Cem",
+        "cem@x/sub/02.ipynb": "Cem",
+        "47110_02.ipynb": None,
+        "masks.ipynb": None,
+    }.items():
+        found = whose(Path(path), students)
+        assert (found and found.name) == expected, path
+
+
+def test_a_folder_is_collected(tmp_path):
+    students = [Student("ada", "Ada"), Student("bob", "Bob"), Student("cem", "Cem")]
+    for number, (name, cells) in enumerate({
+        "ada/02-masks.ipynb": ['check.exercise("masks-1", old)', 'check.exercise("masks-2", f)'],
+        "ada/new/renamed.ipynb": ['check.exercise("masks-1", new)'],
+        "ada/.ipynb_checkpoints/renamed.ipynb": ['check.exercise("masks-1", checkpoint)'],
+        "bob_masks.ipynb": [],
+        "nobody/02.ipynb": [],
+    }.items()):  # fmt: skip
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(nbformat.writes(notebook(*cells)), encoding="utf-8")
+        os.utime(path, (1000 + number, 1000 + number))
+    try:
+        (tmp_path / "cem.ipynb").symlink_to(tmp_path / "ada/02-masks.ipynb")
+    except OSError:
+        pytest.skip("this user may make no links")
+    submissions, problems = collect(tmp_path, students)
+    ada, bob, cem = submissions
+    assert ada.answers["masks-1"] == 'check.exercise("masks-1", new)'
+    assert set(ada.answers) == {"masks-1", "masks-2"} and ada.time == 1001
+    (told,) = ada.problems
+    assert "masks-1 was in an older file, too; the newer one counts" in told
+    assert "there is no answer cell in it" in bob.problems[0]
+    assert cem.files == [] and len(problems) == 2
+    assert any("nobody in the roster" in p for p in problems)
+    assert any("is no file" in p for p in problems)
+
+
+def test_what_cannot_be_told_apart_is_told(tmp_path):
+    students, problems = roster(tmp_path, "id,login\nAda,x\nada,y\nbob,x\n")
+    assert [(s.id, s.aliases) for s in students] == [("Ada", ("x",)), ("bob", ())]
+    assert problems == [
+        "roster: ada stands there twice; the first line counts",
+        "roster: bob shares x, which counts for the first",
+    ]
+    students, _ = roster(tmp_path, "id,handed in\nada,tomorrow\n")
+    (tmp_path / "ada_02.zip").write_bytes(b"")
+    (tmp_path / "__MACOSX").mkdir()
+    (tmp_path / "__MACOSX/._ada_02.ipynb").write_bytes(b"")
+    _, problems = collect(tmp_path, students)
+    assert problems == [
+        "ada_02.zip: was not read; unpack it first",
+        "roster: tomorrow (ada) is no time; the file's counts",
+    ]
+    with pytest.raises(
+        ValueError, match=r"folder \(.*\) must be one with what was handed in"
+    ):
+        collect(tmp_path / "nowhere", students)
+    for data in (b"id\n\xff\xfe", b"id\n" + b"x" * 200_000):
+        (tmp_path / "roster.csv").write_bytes(data)
+        with pytest.raises(ValueError, match="must be CSV in UTF-8"):
+            read_roster(tmp_path / "roster.csv")
+
+
+def test_lines_for_ipython_are_left_out(marks):
+    magic = "%matplotlib inline\n" + RIGHT_CELLS["masks-3"]
+    remainder = cell("return (7\n    % 4)", "masks-1", "valid_lens, num_steps")
+    found = marks(masks_3=magic, masks_1=remainder)
+    assert found["masks-3"].verdict == RIGHT
+    assert (
+        "raised" not in found["masks-1"].message
+        and "Python" not in found["masks-1"].message
+    )
+
+
+def test_two_ids_that_make_one_file_name_have_two_pages(tmp_path):
+    names = "a b", "a_b"
+    all_marked = [
+        Marked(Submission(Student(n, n)), {task.name: Mark() for task in MASKS})
+        for n in names
+    ]
+    write_all(tmp_path, all_marked, MASKS, [], "7", None)
+    assert len(list((tmp_path / "feedback").iterdir())) == 2
+
+
+def test_late_days_are_days_begun():
+    due = datetime(2026, 12, 24, 18)
+    for late, days in ((-1, 0), (0, 0), (1, 1), (86400, 1), (86401, 2)):
+        time = (due + timedelta(seconds=late)).timestamp()
+        assert late_days(Submission(Student("a", "A"), time=time), due) == days
+    assert late_days(Submission(Student("a", "A")), due) == 0
+    assert late_days(Submission(Student("a", "A"), time=1e12), None) == 0
+
+
+def test_the_roster_s_time_counts_before_the_file_s(tmp_path):
+    students, _ = roster(tmp_path, "id,handed in\nada,2026-12-24T18:00\n")
+    (found,), _ = collect(tmp_path, students)
+    assert found.time == datetime(2026, 12, 24, 18).timestamp()
+
+
+# What comes out.
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """A class of four, graded by the command."""
+    folder = tmp_path_factory.mktemp("class")
+    given = folder / "given"
+    given.mkdir()
+    wrong = cell("return (tokens == pad)[:, None, None]", "masks-2", "tokens, pad")
+    (given / "ada.ipynb").write_text(
+        nbformat.writes(notebook(*RIGHT_CELLS.values())), encoding="utf-8"
+    )
+    (given / "bob.ipynb").write_text(nbformat.writes(notebook(wrong)), encoding="utf-8")
+    (given / "cem.ipynb").write_text("<script>alert(1)</script>", encoding="utf-8")
+    lines = (
+        "ID,Student",
+        '=1+1,"<b>Dee</b>"',
+        'ada,"Lovelace, Ada"',
+        "bob,Bob",
+        "cem,Cem",
+    )
+    (folder / "roster.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    command = ["grade", str(given), "--roster", str(folder / "roster.csv"), "--chapters",
+               "2", "--out", str(folder / "out"), "--root", str(ROOT), "--seed", "7",
+               "--due", "2020-01-01"]  # fmt: skip
+    main(command)
+    return folder / "out"
+
+
+def rows(path):
+    return list(csv.reader(path.read_text("utf-8").splitlines()))
+
+
+POINTS = [task.points for task in MASKS]
+
+
+def test_grades(graded):
+    head, *lines = rows(graded / "grades.csv")
+    names = [task.name for task in MASKS]
+    assert head == ["id", "name", *names, "total", "late days", "to look at"]
+    dee, ada, bob, cem = (dict(zip(head, line, strict=True)) for line in lines)
+    assert (ada["id"], ada["name"]) == ("ada", "Lovelace, Ada")
+    assert [float(ada[name]) for name in names] == POINTS
+    assert float(ada["total"]) == sum(POINTS) and ada["to look at"] == "0"
+    assert int(ada["late days"]) > 2000
+    assert bob["masks-1"] == "0.0" and float(bob["masks-2"]) < 1
+    assert cem["total"] == "0.0" and cem["to look at"] == "1"
+    assert {dee[name] for name in [*names, "total", "late days"]} == {""}
+
+
+def test_canvas(graded):
+    head, possible, _, ada, *_ = rows(graded / "canvas.csv")
+    assert head[:5] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+    assert head[5] == "2.1 Count the pairs" and len(head) == 5 + len(MASKS)
+    assert possible[0].strip() == "Points Possible"
+    assert [int(points) for points in possible[5:]] == POINTS
+    assert ada[:5] == ["Lovelace, Ada", "ada", "", "", ""]
+    assert [float(points) for points in ada[5:]] == POINTS
+
+
+def test_feedback(graded):
+    page = (graded / "feedback/bob.html").read_text("utf-8")
+    assert "This behaves like a mask with its meaning swapped" in page
+    assert "2.2 A mask from tokens" in page and "days late" in page
+    assert "There is no answer cell for it." in page
+    page = (graded / "feedback/cem.html").read_text("utf-8")
+    assert "<script>" not in page and "this is no notebook" in page
+    assert "<b>Dee" not in (graded / "feedback/_1_1.html").read_text("utf-8")
+
+
+def test_summary(graded):
+    text = (graded / "summary.md").read_text("utf-8")
+    assert "3 of 4 students handed in." in text
+    assert "1 student, exercise 2.2: a mask with its meaning swapped" in text
+    assert "cem: cem.ipynb: this is no notebook" in text
+    assert "`--seed 7`" in text
+    if sys.platform == "linux":
+        assert "no access to the network" in text
+
+
+def test_gradescope_results(graded):
+    told = json.loads((graded / "gradescope/ada.json").read_text("utf-8"))
+    assert [test["score"] for test in told["tests"]] == POINTS
+    assert [test["max_score"] for test in told["tests"]] == POINTS
+    assert told["tests"][0]["name"] == "2.1 Count the pairs"
+    assert told["tests"][0]["output"].startswith("right. All ")
+
+
+def test_bad_commands_are_refused(graded, tmp_path):
+    base = ["grade", str(tmp_path), "--root", str(ROOT), "--chapters"]
+    with pytest.raises(SystemExit, match=r"chapter \(mask\) must be one of 1, 2, 3"):
+        main([*base, "mask", "--roster", str(tmp_path), "--out", str(tmp_path / "o")])
+    with pytest.raises(SystemExit, match="grade needs --roster and --out"):
+        main([*base, "masks"])
+    with pytest.raises(SystemExit, match="must be a new folder, or an empty one"):
+        main([*base, "masks", "--roster", str(tmp_path), "--out", str(graded)])
+
+
+# Gradescope.
+
+
+@pytest.fixture(scope="module")
+def autograder(tmp_path_factory):
+    """The zip, unpacked as Gradescope does, with this Python in place of the one of setup.sh."""
+    folder = tmp_path_factory.mktemp("autograder")
+    write_autograder(folder / "a.zip", ["2"], ROOT)
+    with zipfile.ZipFile(folder / "a.zip") as archive:
+        archive.extractall(folder / "source")
+    for name in ("results", "submission", "venv/bin"):
+        (folder / name).mkdir(parents=True)
+    (folder / "venv/bin/python").write_text(
+        f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8"
+    )
+    (folder / "venv/bin/python").chmod(0o755)
+    return folder
+
+
+def run_autograder(folder):
+    return subprocess.run(
+        ["bash", str(folder / "source/run_autograder")],
+        env={**os.environ, "AUTOGRADER": str(folder), "PYTHONPATH": str(folder / "source")},
+        capture_output=True, text=True,
+    )  # fmt: skip
+
+
+@ON_LINUX
+def test_the_autograder_grades(autograder):
+    cells = notebook(RIGHT_CELLS["masks-3"], RIGHT_CELLS["masks-5"])
+    (autograder / "submission/mine.ipynb").write_text(
+        nbformat.writes(cells), encoding="utf-8"
+    )
+    done = run_autograder(autograder)
+    assert done.returncode == 0, done.stderr
+    told = json.loads((autograder / "results/results.json").read_text("utf-8"))
+    assert [test["score"] for test in told["tests"]] == [
+        task.points * (task.name in ("masks-3", "masks-5")) for task in MASKS
+    ]
+
+
+@ON_LINUX
+def test_the_autograder_writes_results_when_everything_crashes(autograder):
+    broken = autograder / "source/d2lmini/course/marking.py"
+    kept = broken.read_text("utf-8")
+    for text in ("def mark_all(*_): 1 / 0", "import os; os._exit(3)"):
+        broken.write_text(
+            f"{kept}\n\n{text}\n" if "mark_all" in text else text, encoding="utf-8"
+        )
+        run_autograder(autograder)
+        told = json.loads((autograder / "results/results.json").read_text("utf-8"))
+        assert told["score"] == 0 and "please tell your instructor" in told["output"]
+    broken.write_text(kept, encoding="utf-8")
+
+
+def test_the_command_gives_the_same_zip_for_the_same_book(tmp_path):
+    for name in "ab":
+        out = str(tmp_path / name)
+        main(["autograder", "--root", str(ROOT), "--chapters", "2", "--out", out])
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()

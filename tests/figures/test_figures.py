@@ -1,0 +1,301 @@
+"""The figures as the package makes them: one module, first state, still picture."""
+
+import base64
+import re
+
+import pytest
+import torch
+from conftest import tiny_net
+from torch import nn
+
+from d2lmini import LearnedPositionalEncoding, TransformerEncoder, figures
+from d2lmini.data.square import simulate_paths
+from d2lmini.figures.depth import WIRINGS, stack, start
+from d2lmini.modern import LanguageModel
+from d2lmini.tasks.classification import Classifier, Verdict
+from d2lmini.tasks.trajectories import Forecaster, PathEncoder
+from d2lmini.tasks.translator import SubwordTranslator
+from d2lmini.translation import AttentionWeights
+
+WORDS = ["<pad>", "<unk>", "<bos>", "<eos>", "go", "</script>"]
+
+
+def machine():
+    torch.manual_seed(0)
+    net = tiny_net(len(WORDS), len(WORDS))
+    return figures.explore_machine(net.state_dict(), WORDS, WORDS, 2, "go </script>")
+
+
+def translator():
+    torch.manual_seed(0)
+    net = tiny_net(len(WORDS), len(WORDS))
+    cross = torch.full((2, 2, 3, 3), 1 / 3)
+    examples = [("go go", "go")]
+    return figures.explore_translator(
+        net.state_dict(),
+        WORDS,
+        WORDS,
+        2,
+        6,
+        examples,
+        "go stop",
+        cross,
+        large=large().parts(),
+        large_examples=["go gog", "go"],
+    )
+
+
+def large():
+    """A translator on pieces of words."""
+    return SubwordTranslator(
+        [("▁g", "o")], ["▁go", "g", "</script>"], (8, 16, 2, 2, 0.0), 6
+    )
+
+
+def training():
+    weights = AttentionWeights(None, None, torch.full((2, 2, 2, 4), 0.25))
+    checkpoints = {1: [("go", weights)], 2: [("go go", weights)], 3: [("", weights)]}
+    return figures.explore_training([2.0, 1.0, 0.5], checkpoints, [("Go!", "Va!")])
+
+
+def verdict():
+    torch.manual_seed(0)
+    net = Classifier(TransformerEncoder(len(WORDS), 8, 16, 2, 2, 0.0), 8, 2, 0.0)
+    first = Verdict(1, [0.25, 0.75], ["go", "go", "<eos>"], [0.5, 0.25, 0.25])
+    return figures.explore_verdict(
+        net.state_dict(),
+        WORDS,
+        2,
+        2,
+        8,
+        ["</script> go", "</script> go go"],
+        ["no", "yes"],
+        first,
+    )
+
+
+def walk():
+    torch.manual_seed(0)
+    net = Forecaster(PathEncoder(8, 16, 2, 2, 0.0), 8, 4)
+    paths, _ = simulate_paths(3, seed=0, num_steps=10)
+    examples = {"straight </script>": (paths[0, :6], paths[0, 6:])}
+    first = net(paths[:1, :6])[0][0].detach()
+    return figures.explore_walk(net.state_dict(), 2, 2, examples, paths, first)
+
+
+def caption():
+    torch.manual_seed(0)
+    net = tiny_net(len(WORDS), len(WORDS))
+    for side in (net.encoder, net.decoder):
+        side.embedding.positions = LearnedPositionalEncoding(8, 0.0, max_len=10)
+    cross = torch.full((2, 2, 3, 3), 1 / 3)
+    return figures.explore_caption(
+        net.state_dict(),
+        WORDS,
+        WORDS,
+        2,
+        8,
+        ["go go", "</script> go"],
+        "go stop",
+        cross,
+    )
+
+
+def sentence():
+    torch.manual_seed(0)
+    translator, examples = large(), ["go go", "</script> go"]
+    return figures.explore_sentence(
+        translator.parts(), examples, translator.look("go go")
+    )
+
+
+def writer():
+    torch.manual_seed(0)
+    tokens = ["<pad>", "<unk>", "<bos>", "<eos>", "go", "</script>"]
+    net = LanguageModel(len(tokens), 8, 16, 4, 2, 2, max_len=6)
+    return figures.explore_writer(net, tokens, ["go go", ""])
+
+
+def copier(num_seen):
+    """A copier as chapter 1 has it: its numbers."""
+    return nn.ModuleDict(
+        {
+            "embedding": nn.Embedding(11, 4),
+            "encoder": nn.GRU(4, 6, batch_first=True),
+            "decoder": nn.GRU(4, 6, batch_first=True),
+            "output": nn.Linear(num_seen, 10),
+        }
+    ).state_dict()
+
+
+def recall():
+    torch.manual_seed(0)
+    right = {
+        name: [torch.rand(length) for length in range(2, 17)]
+        for name in ("one code", "attention")
+    }
+    return figures.explore_recall(copier(6), copier(12), right)
+
+
+def units():
+    keys = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    biases, values = torch.tensor([0.0, 0.0, -1.0]), torch.tensor([1.0, 1.0, -2.0])
+    return figures.explore_units(keys, biases, values)
+
+
+def live(compute, same):
+    return figures.Live(
+        "Runs",
+        "Choose.",
+        compute,
+        "What a run of a network of some width shows, for two seeds.",
+        {
+            "width": ("Hidden units", (5, 10, 20, 40), (10, 40)),
+            "seed": ("Seed", range(2), range(2)),
+        },
+        same,
+        [
+            ("More", {"width": 40}, "Is it lower?"),
+            ("Another", {"seed": 1}, "The same?"),
+            ("Both", {"width": 40, "seed": 1}, "And now?"),
+        ],
+    )
+
+
+def note(width, seed):
+    return f"{width} units, seed {seed}."
+
+
+def live_curves():
+    def compute(width, seed):
+        return {"note": note(width, seed), "curves": {"loss": [1.0, seed, 2 / width]}}
+
+    return live(compute, {"x": [0, 5, 10], "x_is": "step", "y_is": "loss"})
+
+
+def live_matrix():
+    def compute(width, seed):
+        return {
+            "note": note(width, seed),
+            "matrix": torch.ones(2, width) * (seed + 1) / 2,
+        }
+
+    same = {"title": "weights", "rows": ["a", "<b>"], "rows_are": "words",
+            "columns_are": "places", "group": 4, "group_is": "head"}  # fmt: skip
+    return live(compute, same)
+
+
+FIGURES = {
+    name: getattr(figures, name)
+    for name in figures.__all__
+    if name.startswith("explore_")
+} | {
+    "explore_caption": caption,
+    "Live, curves": live_curves,
+    "Live, matrix": live_matrix,
+    "explore_machine": machine,
+    "explore_recall": recall,
+    "explore_sentence": sentence,
+    "explore_training": training,
+    "explore_translator": translator,
+    "explore_units": units,
+    "explore_verdict": verdict,
+    "explore_walk": walk,
+    "explore_writer": writer,
+}
+
+each_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
+
+
+@each_figure
+def test_a_module_stands_alone_and_defines_each_name_once(make):
+    text = make()._esm
+    assert "import " not in re.sub(r"//.*", "", text)
+    assert text.count("export ") == 1 and "export default { render };" in text
+    names = re.findall(r"^(?:const|let|(?:async )?function\*?) (\w+)", text, re.M)
+    assert len(names) == len(set(names))
+
+
+def test_what_a_module_imports_comes_before_it_and_once():
+    text = figures.browser_module("positions.js")
+    # both positions.js and lines.js ask for it
+    assert text.count("function make(") == 1
+    assert text.index("function make(") < text.index("function lines(")
+    assert text.index("function lines(") < text.index("function render(")
+
+
+@each_figure
+def test_a_still_picture_with_a_text_comes_along(make):
+    figure = make()
+    bundle, _ = figure._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    image = r'alt="[^"]{40,}" src="data:image/svg\+xml;base64,([^"]+)"'
+    (data,) = re.search(image, bundle["text/html"]).groups()
+    assert "<svg" in base64.b64decode(data).decode()
+    # at every build; and pytest need not print both
+    same = make().still == figure.still
+    assert same
+
+
+@each_figure
+def test_figures_on_one_page_share_nothing(make):
+    first, second = make(), make()
+    name = next(iter(first.state))
+    first.state = {**first.state, name: "other"}
+    assert second.state[name] != "other" and make().state[name] != "other"
+
+
+def test_what_is_said_of_deep_stacks_is_so():
+    """The things to try in chapter 6's figure, and the text around it."""
+
+    def exits(what, depth, scale):
+        stacks = {kind: stack(kind, start(), depth, scale) for kind in WIRINGS}
+        return {kind: found[what][-1] for kind, found in stacks.items()}
+
+    usual, better = (exits("spread", 32, scale) for scale in (1.0, 2.45))
+    assert usual["plain"] < 1e-12 and better["plain"] > 1e-3
+    assert better["shortcuts"] > 1e3
+    silent = exits("share", 32, 0.0)
+    assert silent.pop("plain") == 0 and min(silent.values()) > 0.99
+    for scale in (1.0, 2.45):
+        spread, share = (exits(what, 100, scale) for what in ("spread", "share"))
+        assert all(0.01 < spread[kind] < 10 for kind in ("post-norm", "pre-norm"))
+        assert share["post-norm"] < 0.2 * share["pre-norm"]
+        share = exits("share", 32, scale)  # a norm after the sum divides both alike
+        assert 0.3 < share["post-norm"] / share["shortcuts"] < 3
+
+
+@pytest.mark.parametrize("make", [live_curves, live_matrix])
+def test_a_live_cell_has_what_is_ready_and_computes_the_rest(make):
+    figure = make()
+    assert {*figure.runs} == {"1 0", "1 1", "3 0", "3 1"}
+    assert "10 units, seed 0" in figure.runs["1 0"]["note"]
+    figure.state = {**figure.state, "width": 20, "seed": 1}
+    assert len(figure.runs) == 5 and "20 units, seed 1" in figure.runs["2 1"]["note"]
+    before = figure.runs
+    figure.state = {**figure.state, "width": 40}  # ready
+    figure.state = {**figure.state, "width": 77}  # not offered
+    assert figure.runs is before
+
+
+def test_names_and_texts_cannot_leave_the_alternative_text():
+    html = figures.still(
+        figures.panels([torch.eye(2)], ["t"]), 'a "quote", <b> and </script>'
+    )
+    assert "&quot;quote&quot;, &lt;b&gt; and &lt;/script&gt;" in html
+
+
+def test_a_picture_is_made_light_and_its_numbers_stay():
+    html = figures.still(figures.panels([torch.eye(2)], ["loss 0.0254"]), "a loss")
+    svg = base64.b64decode(re.search('base64,([^"]+)', html)[1]).decode()
+    assert "loss 0.0254" in svg
+    # In a transform, a small number may scale a large one.
+    svg = re.sub('transform="[^"]*"|0.0254', "", svg)
+    assert not re.search(r'[" ]\d+\.\d{3,}', svg)
+
+
+def test_a_prompt_may_have_a_word_that_the_writer_does_not_know():
+    torch.manual_seed(0)
+    tokens = ["<pad>", "<unk>", "<bos>", "<eos>", "go"]
+    net = LanguageModel(len(tokens), 8, 16, 4, 2, 2, max_len=6)
+    assert "zzz" in figures.explore_writer(net, tokens, ["go zzz"]).state["prompt"]

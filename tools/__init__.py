@@ -1,0 +1,1 @@
+"""Commands that `make` runs, and the extensions of Sphinx that the build loads."""

@@ -1,0 +1,1 @@
+"""The grammars that wrote the corpora of the book."""

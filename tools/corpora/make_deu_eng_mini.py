@@ -1,0 +1,335 @@
+"""The grammar that wrote deu-eng-mini: German captions of pictures, and their English.
+
+`python -m tools.corpora.make_deu_eng_mini` writes the three splits again, byte for byte.
+
+A sentence has one translation. Its words do not stand in the same order: German puts its verb
+second in a main clause, whatever comes first, and last in a subordinate clause; half of a
+separable verb waits at the end; the place comes before the object.
+
+No sentence of val or test is one of training, or of another split, but for one word, in either
+language.
+"""
+
+import random
+from typing import NamedTuple
+
+from d2lmini.data.pairs import with_a_gap
+from tools.corpora import corpus_files
+
+SPLITS = {"test": 200, "val": 200, "train": 2000}
+NOMINATIVE, ACCUSATIVE, DATIVE = range(3)
+ARTICLES = {"m": ("ein", "einen", "einem"), "f": ("eine", "eine", "einer"),
+            "n": ("ein", "ein", "einem")}  # fmt: skip
+ENDINGS = {"m": ("er", "en", "en"), "f": ("e", "e", "en"), "n": ("es", "es", "en")}
+RELATIVE = {"m": "der", "f": "die", "n": "das", "pl": "die"}
+NUMBERS = {2: ("two", "zwei"), 3: ("three", "drei")}
+
+
+class Noun(NamedTuple):
+    """A noun in both languages; oblique is the German form in accusative and dative."""
+
+    english: str
+    german: str
+    gender: str
+    english_plural: str = ""
+    german_plural: str = ""
+    oblique: str = ""
+
+
+class Verb(NamedTuple):
+    """A verb: English participle and infinitive, German singular, plural and infinitive.
+
+    particle is what a separable verb leaves at the end: "zieht ... an".
+    """
+
+    participle: str
+    infinitive: str
+    singular: str
+    plural: str
+    german: str
+    particle: str = ""
+    case: int = ACCUSATIVE
+
+
+PEOPLE = [
+    Noun("man", "Mann", "m", "men", "Männer"), Noun("woman", "Frau", "f", "women", "Frauen"),
+    Noun("boy", "Junge", "m", "boys", "Jungen", "Jungen"),
+    Noun("girl", "Mädchen", "n", "girls", "Mädchen"),
+    Noun("child", "Kind", "n", "children", "Kinder"),
+    Noun("musician", "Musiker", "m", "musicians", "Musiker"),
+    Noun("tourist", "Touristin", "f", "tourists", "Touristinnen"),
+]  # fmt: skip
+CHILDREN = PEOPLE[2:5]
+DOG = Noun("dog", "Hund", "m", "dogs", "Hunde")
+AGES = [("young", "jung"), ("old", "alt"), ("tall", "groß"), ("tired", "müde")]
+OF_CHILDREN = [("small", "klein"), ("tall", "groß"), ("tired", "müde")]
+COLOURS = [("red", "rot"), ("blue", "blau"), ("green", "grün"), ("black", "schwarz"),
+           ("white", "weiß")]  # fmt: skip
+CLOTHES = [Noun("hat", "Hut", "m"), Noun("jacket", "Jacke", "f"), Noun("shirt", "Hemd", "n"),
+           Noun("coat", "Mantel", "m"), Noun("dress", "Kleid", "n"),
+           Noun("cap", "Mütze", "f")]  # fmt: skip
+PAPER = [Noun("book", "Buch", "n"), Noun("newspaper", "Zeitung", "f"),
+         Noun("letter", "Brief", "m")]  # fmt: skip
+FOOD = [Noun("apple", "Apfel", "m"), Noun("banana", "Banane", "f"),
+        Noun("bread roll", "Brötchen", "n"), Noun("cake", "Kuchen", "m")]  # fmt: skip
+LOADS = [Noun("bag", "Tasche", "f"), Noun("basket", "Korb", "m"), Noun("suitcase", "Koffer", "m"),
+         Noun("ball", "Ball", "m"), Noun("surfboard", "Surfbrett", "n")]  # fmt: skip
+SIGHTS = [Noun("picture", "Bild", "n"), Noun("bridge", "Brücke", "f"), Noun("tower", "Turm", "m"),
+          Noun("tree", "Baum", "m"), Noun("house", "Haus", "n")]  # fmt: skip
+PLACES = [
+    ("in the park", "im Park"), ("on the beach", "am Strand"), ("on the street", "auf der Straße"),
+    ("in the kitchen", "in der Küche"), ("in the garden", "im Garten"), ("at the lake", "am See"),
+    ("at the market", "auf dem Markt"), ("in front of a house", "vor einem Haus"),
+    ("next to a tree", "neben einem Baum"), ("under a bridge", "unter einer Brücke"),
+    ("on a bench", "auf einer Bank"), ("at the window", "am Fenster"),
+    ("in the snow", "im Schnee"), ("in the rain", "im Regen"),
+]  # fmt: skip
+INTRANSITIVE = [
+    Verb("sleeping", "sleep", "schläft", "schlafen", "schlafen"),
+    Verb("laughing", "laugh", "lacht", "lachen", "lachen"),
+    Verb("dancing", "dance", "tanzt", "tanzen", "tanzen"),
+    Verb("singing", "sing", "singt", "singen", "singen"),
+    Verb("sitting", "sit", "sitzt", "sitzen", "sitzen"),
+    Verb("standing", "stand", "steht", "stehen", "stehen"),
+    Verb("waiting", "wait", "wartet", "warten", "warten"),
+    Verb("working", "work", "arbeitet", "arbeiten", "arbeiten"),
+    Verb("getting up", "get up", "steht", "stehen", "stehen", "auf"),
+    Verb(
+        "playing the guitar",
+        "play the guitar",
+        "spielt Gitarre",
+        "spielen Gitarre",
+        "spielen",
+    ),
+    Verb("riding a bike", "ride a bike", "fährt Fahrrad", "fahren Fahrrad", "fahren"),
+]
+TRANSITIVE = [  # and what it is done to
+    (Verb("reading", "read", "liest", "lesen", "lesen"), PAPER),
+    (Verb("buying", "buy", "kauft", "kaufen", "kaufen"), PAPER + FOOD + CLOTHES),
+    (Verb("eating", "eat", "isst", "essen", "essen"), FOOD),
+    (Verb("wearing", "wear", "trägt", "tragen", "tragen"), CLOTHES),
+    (Verb("carrying", "carry", "trägt", "tragen", "tragen"), LOADS),
+    (Verb("pulling", "pull", "zieht", "ziehen", "ziehen"), LOADS[1:3]),
+    (Verb("painting", "paint", "malt", "malen", "malen"), SIGHTS),
+    (Verb("photographing", "photograph", "fotografiert", "fotografieren", "fotografieren"),
+     [*SIGHTS, *PEOPLE, DOG]),
+    (Verb("holding", "hold", "hält", "halten", "halten"), LOADS + FOOD + PAPER),
+    (Verb("putting on", "put on", "zieht", "ziehen", "ziehen", "an"), CLOTHES[1:5]),
+    (Verb("taking off", "take off", "zieht", "ziehen", "ziehen", "aus"), CLOTHES[1:5]),
+    (Verb("looking at", "look at", "schaut", "schauen", "schauen", "an"), SIGHTS),
+    (Verb("picking up", "pick up", "hebt", "heben", "heben", "auf"), LOADS + FOOD + PAPER),
+    (Verb("watching", "watch", "sieht", "sehen", "sehen", "zu", DATIVE), [*PEOPLE, DOG]),
+    (Verb("helping", "help", "hilft", "helfen", "helfen", "", DATIVE), PEOPLE),
+    (Verb("listening to", "listen to", "hört", "hören", "hören", "zu", DATIVE), PEOPLE),
+]  # fmt: skip
+
+POSTURES = INTRANSITIVE[4:7]  # sitting, standing, waiting
+HAVING = [row for row in TRANSITIVE if row[0].infinitive in ("wear", "carry", "hold")]
+
+
+class Phrase(NamedTuple):
+    """A noun phrase in both languages."""
+
+    english: str
+    german: str
+    gender: str
+    is_plural: bool = False
+
+
+def a(word):
+    """The English indefinite article and what follows it."""
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
+
+
+def one(rng, noun, case, adjectives=()):
+    """A noun in a case, with an indefinite article and, half of the time, an adjective."""
+    german = noun.oblique if case != NOMINATIVE and noun.oblique else noun.german
+    article, english = ARTICLES[noun.gender][case], noun.english
+    if adjectives and rng.random() < 0.5:
+        adjective, stem = rng.choice(adjectives)
+        # "müde" has its e already.
+        german = f"{stem.removesuffix('e')}{ENDINGS[noun.gender][case]} {german}"
+        english = f"{adjective} {english}"
+    return Phrase(a(english), f"{article} {german}", noun.gender)
+
+
+def subject(rng):
+    """Who does it, one person or several."""
+    noun = rng.choice(PEOPLE)
+    if rng.random() < 0.3:
+        number, zahl = NUMBERS[rng.choice([*NUMBERS])]
+        adjective, stem = rng.choice([("", ""), *adjectives_of(noun)])
+        english = f"{number} {adjective} {noun.english_plural}"
+        german = f"{zahl} {stem and stem.removesuffix('e') + 'e'} {noun.german_plural}"
+        return Phrase(*(" ".join(p.split()) for p in (english, german)), "pl", True)
+    return one(rng, noun, NOMINATIVE, adjectives_of(noun))
+
+
+class Deed(NamedTuple):
+    """What is done: a verb and its object, which may be missing."""
+
+    verb: Verb
+    english_object: str
+    german_object: str
+
+
+def adjectives_of(noun):
+    """What can be said of a person or a thing."""
+    if noun in PEOPLE:
+        return OF_CHILDREN if noun in CHILDREN else AGES
+    return COLOURS if noun in CLOTHES + LOADS else ()
+
+
+def deed(rng, alone=INTRANSITIVE, others=TRANSITIVE, share=0.3):
+    """A verb, with an object if it has one; a share of them have none."""
+    if rng.random() < share:
+        return Deed(rng.choice(alone), "", "")
+    verb, things = rng.choice(others)
+    thing = rng.choice(things)
+    thing = one(rng, thing, verb.case, adjectives_of(thing))
+    return Deed(verb, thing.english, thing.german)
+
+
+def sentence(*parts):
+    """Parts of a sentence that are not empty, as one."""
+    return " ".join(" ".join(parts).split())
+
+
+def english(who, what, *rest):
+    """'a man is reading a letter'"""
+    is_doing = f"{'are' if who.is_plural else 'is'} {what.verb.participle}"
+    return sentence(who.english, is_doing, what.english_object, *rest)
+
+
+def finite(who, what):
+    """The German verb as its subject wants it, and what else belongs to it."""
+    verb, _, rest = (
+        what.verb.plural if who.is_plural else what.verb.singular
+    ).partition(" ")
+    return verb, rest
+
+
+def verb_last(who, what):
+    """The end of a subordinate clause: 'einen Brief liest', 'eine Jacke anzieht'."""
+    verb, rest = finite(who, what)
+    return sentence(what.german_object, rest, what.verb.particle + verb)
+
+
+def main_clause(rng, place=("", "")):
+    """'ein Mann liest im Park einen Brief'"""
+    who, what = subject(rng), deed(rng)
+    verb, rest = finite(who, what)
+    end = what.german_object, rest, what.verb.particle
+    return english(who, what, place[0]), sentence(who.german, verb, place[1], *end)
+
+
+def plain(rng):
+    """Who does what."""
+    return main_clause(rng)
+
+
+def with_place(rng):
+    """Who does what, where: the place stands before the German object."""
+    return main_clause(rng, rng.choice(PLACES))
+
+
+def place_first(rng):
+    """'im Park liest ein Mann einen Brief': the verb stays second."""
+    who, what, place = subject(rng), deed(rng), rng.choice(PLACES)
+    verb, rest = finite(who, what)
+    german = sentence(
+        place[1], verb, who.german, what.german_object, rest, what.verb.particle
+    )
+    return f"{place[0]} , {english(who, what)}", german
+
+
+def relative(rng):
+    """'ein Mann , der einen Hut trägt , liest einen Brief'"""
+    who, aside, what = subject(rng), deed(rng, POSTURES, HAVING), deed(rng, share=0)
+    verb, rest = finite(who, what)
+    doing = english(who, aside).removeprefix(who.english)
+    german = sentence(who.german, ",", RELATIVE[who.gender], verb_last(who, aside), ",", verb,
+                      what.german_object, rest, what.verb.particle)  # fmt: skip
+    return english(Phrase(f"{who.english} who{doing}", *who[1:]), what), german
+
+
+def while_another(rng):
+    """'ein Mann singt , während eine Frau einen Brief liest'"""
+    (first, erst), who, what = main_clause(rng), subject(rng), deed(rng)
+    german = f"{erst} , während {who.german} {verb_last(who, what)}"
+    return f"{first} while {english(who, what)}", german
+
+
+def trying(rng):
+    """'ein Mann versucht , einen Hut anzuziehen'"""
+    active = [row for row in TRANSITIVE if row not in HAVING]
+    who, what = subject(rng), deed(rng, INTRANSITIVE[:1], active, share=0.1)
+    _, rest = finite(who, what)
+    to_do = (
+        f"{what.verb.particle}zu{what.verb.german}"
+        if what.verb.particle
+        else f"zu {what.verb.german}"
+    )
+    tries = ("are", "versuchen") if who.is_plural else ("is", "versucht")
+    text = sentence(
+        who.english, tries[0], "trying to", what.verb.infinitive, what.english_object
+    )
+    return text, sentence(who.german, tries[1], ",", what.german_object, rest, to_do)
+
+
+FORMS = {
+    plain: 2,
+    with_place: 4,
+    place_first: 4,
+    relative: 4,
+    while_another: 3,
+    trying: 3,
+}
+
+
+def is_told_twice(text):
+    """Whether a noun or a verb occurs twice, which makes odd pictures."""
+    words = [
+        word for word in text.split() if len(word) > 3 and word not in ("eine", "einen")
+    ]
+    return len(words) != len(set(words))
+
+
+def corpus(seed=0):
+    """The three splits: split -> list of (German, English)."""
+    rng = random.Random(seed)
+    splits, taken = {}, set()
+    for split, size in SPLITS.items():
+        chosen, gaps = {}, set()
+        while len(chosen) < size:
+            [form] = rng.choices([*FORMS], FORMS.values())
+            text, german = form(rng)
+            near = with_a_gap(german) | with_a_gap(text)
+            if (
+                german not in chosen
+                and near.isdisjoint(taken)
+                and not is_told_twice(german)
+            ):
+                chosen[german] = text
+                gaps |= near
+        taken |= gaps
+        splits[split] = [*chosen.items()]
+    return splits
+
+
+def typeset(text):
+    """A tokenised sentence as it is printed: a capital, a full stop."""
+    text = text.replace(" ,", ",")
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def files():
+    """The text of each split's file: German<TAB>English lines."""
+    return {
+        split: "".join(f"{typeset(de)}\t{typeset(en)}\n" for de, en in pairs)
+        for split, pairs in corpus().items()
+    }
+
+
+if __name__ == "__main__":
+    corpus_files.write("deu-eng-mini", files())

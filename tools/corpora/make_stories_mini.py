@@ -1,0 +1,87 @@
+"""The grammar that wrote stories-mini: who has what, told in a few sentences.
+
+`python -m tools.corpora.make_stories_mini` writes the three splits again, byte for byte.
+
+A sentence of a story is right or wrong, by what came before: only what somebody has can be given
+away, a pronoun is that of the person just named, and the two questions at the end have one answer
+each. So what a model writes can be checked.
+"""
+
+import random
+
+from tools.corpora import corpus_files
+
+PEOPLE = {"anna": "she", "ben": "he", "carla": "she", "david": "he",
+          "emma": "she", "felix": "he", "grace": "she", "henry": "he"}  # fmt: skip
+THINGS = ["ball", "book", "cup", "hat", "key", "lamp", "map", "ring"]
+PLACES = ["garden", "kitchen", "market", "park", "river", "school"]
+ACTIONS = ["reads", "sings", "sleeps", "waits"]
+SPLITS = {"test": 300, "val": 300, "train": 4000}
+
+
+def gift(rng, people, has):
+    """Somebody gives away what they have; has is changed."""
+    thing = rng.choice(sorted(has))
+    giver, taker = has[thing], rng.choice([p for p in people if p != has[thing]])
+    has[thing] = taker
+    text = f"{giver} gives the {thing} to {taker} ."
+    return text + f" {PEOPLE[taker]} is happy ." * (rng.random() < 0.4)
+
+
+def walk(rng, people):
+    """Somebody goes somewhere, and nothing changes hands."""
+    person = rng.choice(people)
+    place, action = rng.choice(PLACES), rng.choice(ACTIONS)
+    return f"{person} goes to the {place} . {PEOPLE[person]} {action} there ."
+
+
+def story(rng):
+    """Two things that three people have, one to three events, two questions with answers."""
+    people, things = rng.sample(sorted(PEOPLE), 3), rng.sample(THINGS, 2)
+    has = {thing: rng.choice(people) for thing in things}
+    sentences = [f"{has[thing]} has a {thing} ." for thing in things]
+    for _ in range(rng.choice([1, 2, 2, 3])):
+        is_gift = rng.random() < 0.7
+        sentences.append(gift(rng, people, has) if is_gift else walk(rng, people))
+    rng.shuffle(things)
+    sentences += [f"who has the {thing} ? {has[thing]} ." for thing in things]
+    return " ".join(sentences)
+
+
+def corpus():
+    """Split -> stories, no two of them alike."""
+    rng, taken, splits = random.Random(13), set(), {}
+    for split, size in SPLITS.items():
+        splits[split] = []
+        while len(splits[split]) < size:
+            text = story(rng)
+            if text not in taken:
+                taken.add(text)
+                splits[split].append(text)
+    return splits
+
+
+def typeset(text):
+    """A tokenised story as it is printed: capitals, and punctuation in its place."""
+    for name in PEOPLE:
+        text = text.replace(name, name.capitalize())
+    words = []
+    for word in text.split():
+        if word in (".", "?"):
+            words[-1] += word
+        else:
+            begins = not words or words[-1][-1] in ".?"
+            words.append(word.capitalize() if begins else word)
+    return " ".join(words)
+
+
+def files():
+    """The text of each split's file, one story a line."""
+    return {
+        split: "".join(f"{typeset(text)}\n" for text in stories)
+        for split, stories in corpus().items()
+    }
+
+
+if __name__ == "__main__":
+    corpus_files.write("stories-mini", files())

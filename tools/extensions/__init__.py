@@ -1,0 +1,1 @@
+"""Extensions of Sphinx; _config.yml lists them."""

@@ -1,0 +1,105 @@
+"""A Sphinx extension: of the theme's styles and icons, what the pages use.
+
+The theme brings all of Bootstrap and 2,000 icons, most of what a first visit would wait for. Here a
+rule stays if each class and each id that it asks for is a word of some page or script, and an icon
+if a rule draws it. A test holds the looks of the pages to those with all of the theme.
+"""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import tinycss2
+
+from tools.extensions.book_fonts import cut_down
+
+SHEETS = ("styles/*.css", "mystnb.*.css")
+WORD = re.compile(r"[\w-]+")
+COMPOSED = {"bs-tooltip-auto"}  # which Bootstrap puts together from two words
+ICON = re.compile(r"[\ue000-\uf8ff]")
+RESERVED = re.compile(r"Font Awesome\\? 6")  # the name of what is not cut down
+# Of another sheet, for which a page would wait again
+IMPORT = re.compile(r'@import "([^"]+)";')
+TRUETYPE = re.compile(r',\s*url\([^)]*\.ttf\) format\("truetype"\)')  # for old browsers
+
+
+def words_of(out):
+    """Every word of the pages and of their scripts, so also the classes that a script gives."""
+    pages = (path for path in out.rglob("*.html") if "slides" not in path.parts)
+    scripts = (p for p in (out / "_static").rglob("*.js") if p.parent.name != "weights")
+    texts = (path.read_text(encoding="utf-8") for path in [*pages, *scripts])
+    return COMPOSED.union(*map(WORD.findall, texts))
+
+
+def selectors(prelude):
+    """The selectors of a rule, which commas part, as lists of tokens."""
+    found = [[]]
+    for token in prelude:
+        if token == ",":
+            found.append([])
+        else:
+            found[-1].append(token)
+    return found
+
+
+def is_used(selector, words):
+    """Whether there may be an element for a selector.
+
+    What it asks for in brackets, as :not(.open), is within a token, and is not looked at.
+    """
+    ids = {token.value for token in selector if token.type == "hash"}
+    classes = {b.value for a, b in pairwise(selector) if a == "." and b.type == "ident"}
+    return ids | classes <= words
+
+
+def used_rules(rules, words):
+    """The rules that may have an effect, as text."""
+    kept = []
+    for rule in rules:
+        if rule.type == "qualified-rule":
+            used = [one for one in selectors(rule.prelude) if is_used(one, words)]
+            if used:
+                head = ",".join(map(tinycss2.serialize, used))
+                kept.append(f"{head}{{{tinycss2.serialize(rule.content)}}}")
+        elif getattr(rule, "at_keyword", None) in ("media", "supports"):
+            inner = used_rules(tinycss2.parse_rule_list(rule.content), words)
+            if inner:
+                head = tinycss2.serialize(rule.prelude)
+                kept.append(f"@{rule.at_keyword}{head}{{{inner}}}")
+        elif rule.type != "comment" or rule.value.startswith("!"):  # a licence
+            kept.append(rule.serialize())
+    return "".join(kept)
+
+
+def with_imports(path):
+    """A style sheet with those that it imports in their place."""
+
+    def imported(match):
+        folder = Path(match[1]).parent
+        css = (path.parent / match[1]).read_text(encoding="utf-8")
+        return css.replace("url(", f"url({folder}/")
+
+    return IMPORT.sub(imported, path.read_text(encoding="utf-8"))
+
+
+def make_light(app, exception):
+    """Cut the style sheets, then the icons to those that are left."""
+    if exception or app.builder.format != "html":
+        return
+    out = Path(app.outdir)
+    static = out / "_static"
+    words, icons = words_of(out), set()
+    for path in (path for pattern in SHEETS for path in static.glob(pattern)):
+        rules = tinycss2.parse_stylesheet(with_imports(path))
+        css = TRUETYPE.sub("", used_rules(rules, words))
+        path.write_text(RESERVED.sub("Book Icons", css), encoding="utf-8")
+        icons.update(map(ord, ICON.findall(css)))
+    for path in static.glob("vendor/fontawesome/webfonts/*.woff2"):
+        cut_down(path, "Book Icons", icons, path)
+    for path in static.glob("vendor/fontawesome/webfonts/*.ttf"):
+        path.unlink()
+
+
+def setup(app):
+    app.connect("build-finished", make_light, priority=800)  # pages are complete
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

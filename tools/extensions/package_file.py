@@ -1,0 +1,62 @@
+"""A Sphinx extension: the package as one file, a wheel, beside the pages.
+
+A reader who has nothing but the pages and a notebook from them installs it from there.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tools.extensions.addresses import ROOT
+
+WHAT = ("d2lmini", "pyproject.toml", "README.md", "LICENSE")
+# What tools leave there, and recordings of results that have not ended
+LEFT_OUT = (
+    *("__pycache__", ".ipynb_checkpoints", "*.egg-info"),
+    *("unfinished", "*-[0-9].safetensors"),
+)
+
+
+def copy_project(what, folder):
+    """Copy files and folders of the project's top into a folder, without what tools leave."""
+    for path in map(ROOT.joinpath, what):
+        if path.is_dir():
+            leave = shutil.ignore_patterns(*LEFT_OUT)
+            shutil.copytree(path, folder / path.name, ignore=leave)
+        else:
+            shutil.copy(path, folder)
+
+
+def build_wheel(folder):
+    """Put the wheel of the package into a folder.
+
+    From a copy: what setuptools leaves in a project would go into the next wheel.
+    """
+    with tempfile.TemporaryDirectory() as copy:
+        copy_project(WHAT, Path(copy))
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "build", "--wheel", "--no-isolation"),
+                *("--outdir", str(folder.resolve()), copy),
+            ],
+            capture_output=True,
+            text=True,
+            # The same files give the same wheel, whenever it is made.
+            env=os.environ | {"SOURCE_DATE_EPOCH": "1577836800"},
+        )
+    if done.returncode:
+        raise RuntimeError(f"the wheel could not be built:\n{done.stderr}")
+
+
+def on_build_finished(app, exception):
+    """With the pages; other builders have no place for it."""
+    if not exception and app.builder.format == "html":
+        build_wheel(Path(app.outdir))
+
+
+def setup(app):
+    app.connect("build-finished", on_build_finished)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,149 @@
+"""A Sphinx extension: what the notebooks say in plain Markdown, as the page's directives.
+
+A notebook has to read right wherever it is opened, so its text holds only what every viewer of
+notebooks shows. In the build it becomes:
+
+    ### Exercise 2.1 ★ Title, to the end of its cell    {exercise}
+    <details><summary>Solution</summary>                a {solution}, whose Python becomes cells
+    <details><summary>Another title</summary>           an {admonition} that is closed
+    > **Title**                                         an {admonition}
+    [Ba et al. 2016](bibliography.md#ba2016layer)       {cite:t}, or {cite:p} within parentheses
+    [exercise 2.1](#masks-1)                            {ref}
+    [padded](glossary.md#term-padding)                  {ref}
+    [Masks](02-masks.ipynb#figure-masks)                a link in HTML: figure_links.py
+    an entry of the list in glossary.md                 a paragraph with that label
+    the list in bibliography.md                         {bibliography}
+
+Cells of a solution are run with the notebook's own in the build and in the tests; a reader's
+notebook does not have them.
+"""
+
+import json
+import re
+from pathlib import Path
+from runpy import run_path
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+from tools.extensions.figure_links import as_html
+
+# Two files of the package without the package, which would load PyTorch: seconds for nothing.
+PACKAGE = Path(__file__).parents[2] / "d2lmini"
+EXERCISE_PAGES = run_path(str(PACKAGE / "support" / "chapters.py"))["EXERCISE_PAGES"]
+NOTEBOOKS = run_path(str(PACKAGE / "course" / "notebooks.py"))
+EXERCISE, PYTHON, SOLUTION = (
+    NOTEBOOKS[name] for name in ("EXERCISE", "PYTHON", "SOLUTION")
+)
+
+CLOSED = re.compile(
+    r"^<details>\n<summary>(?P<title>[^\n]+)</summary>\n\n(?P<text>.+?)\n\n</details>$",
+    re.S | re.M,
+)
+BOX = re.compile(r"^> \*\*(?P<title>.+)\*\*\n>\n(?P<text>(?:>.*(?:\n|\Z))+)", re.M)
+SOURCE = r"\[[^]]+\]\(bibliography\.md#([\w-]+)\)"
+SOURCES = re.compile(rf"\(({SOURCE}(?:, {SOURCE})*)\)")
+EXERCISE_LINK = re.compile(r"\[([^]]+)\]\(#([a-z]+-\d+)\)")
+TERM_LINK = re.compile(r"\[([^]]+)\]\(glossary\.md#(term-[\w-]+)\)")
+TERM = re.compile(r'^- <a id="(term-[\w-]+)"></a>(.*)$', re.M)
+LIST_OF_SOURCES = re.compile(r'^- <a id="\w+"></a>.*\Z', re.S | re.M)
+BIBLIOGRAPHY = "```{bibliography}\n:all:\n:style: plain\n```\n"
+
+
+def directive(name, argument, options, text):
+    """A directive of MyST; its fence is of tildes, since the title may have backticks."""
+    lines = [f":{key}: {value}" for key, value in options.items()]
+    return "\n".join([f"~~~~~{{{name}}} {argument}", *lines, "", text, "~~~~~"])
+
+
+def expand_markdown(text):
+    """Boxes, sources and references of a cell, or of a page, as directives and roles."""
+
+    def box(match):
+        inside = re.sub(r"^> ?", "", match["text"], flags=re.M).rstrip("\n")
+        return (
+            directive("admonition", match["title"], {"class": "warning"}, inside) + "\n"
+        )
+
+    def closed(match):
+        return directive(
+            "admonition", match["title"], {"class": "dropdown"}, match["text"]
+        )
+
+    def in_parentheses(match):
+        return "{cite:p}`" + ",".join(re.findall(SOURCE, match[1])) + "`"
+
+    text = as_html(text)
+    text = TERM_LINK.sub(r"{ref}`\1 <\2>`", TERM.sub(r"(\1)=\n\2\n", text))
+    text = CLOSED.sub(closed, BOX.sub(box, text))
+    text = re.sub(SOURCE, r"{cite:t}`\1`", SOURCES.sub(in_parentheses, text))
+    text = EXERCISE_LINK.sub(r"{ref}`\1 <\2>`", text)
+    return LIST_OF_SOURCES.sub(BIBLIOGRAPHY, text)
+
+
+def solution_cells(label, text):
+    """What lies between the two directives of a solution: its text, and its code to be run."""
+    cells = [new_markdown_cell(f"```{{solution-start}} {label}\n:class: dropdown\n```")]
+    end = 0
+    for fence in PYTHON.finditer(text):
+        if between := text[end : fence.start()].strip():
+            cells.append(new_markdown_cell(expand_markdown(between)))
+        cells.append(new_code_cell(fence["source"].rstrip("\n")))
+        cells[-1].metadata.tags = fence["tags"].split()
+        end = fence.end()
+    rest = expand_markdown(text[end:].strip())
+    return [*cells, new_markdown_cell(rest + "\n\n```{solution-end}\n```")]
+
+
+def expand(notebook):
+    """The notebook as the build reads it. Changes the one that it is given."""
+    cells, label = [], None
+    for cell in notebook.cells:
+        cell.metadata.pop("slideshow", None)  # of no page: slides.py reads it
+        if title := cell.metadata.get("mystnb", {}).get("code_prompt_show"):
+            cell.metadata.mystnb.code_prompt_hide = title  # stays when it is open
+        if cell.cell_type != "markdown":
+            cells.append(cell)
+        elif exercise := EXERCISE.fullmatch(cell.source):
+            label, title = exercise["label"], exercise["title"]
+            text = f"{exercise['stars']} {expand_markdown(exercise['text'])}"
+            cell.source = directive("exercise", title, {"label": label}, text)
+            cells.append(cell)
+        elif solution := SOLUTION.fullmatch(cell.source):
+            cells += solution_cells(label, solution["text"])
+        else:
+            cell.source = expand_markdown(cell.source)
+            cells.append(cell)
+    for number, cell in enumerate(cells):
+        cell.setdefault("id", f"cell-{number}")
+    notebook.cells = cells
+    return notebook
+
+
+def expanded(path):
+    """The notebook of a file, as the build reads it."""
+    return expand(nbformat.read(path, as_version=4))
+
+
+def on_source_read(app, docname, content):
+    """Sphinx hands over the text of a page, and takes it back."""
+    if Path(app.env.doc2path(docname)).suffix == ".ipynb":
+        content[0] = json.dumps(expand(nbformat.reads(content[0], as_version=4)))
+    else:
+        content[0] = expand_markdown(content[0])
+
+
+def number_as_in_the_notebook(app, builder):
+    """Exercise 2.1 instead of 6: the page's number, and the exercise's within it."""
+    for page in EXERCISE_PAGES.values():
+        numbers = app.env.toc_fignumbers.get(f"book/{page.file}", {}).get(
+            "exercise", {}
+        )
+        for place, label in enumerate(numbers, 1):
+            numbers[label] = (page.number, place)
+
+
+def setup(app):
+    app.connect("source-read", on_source_read)
+    app.connect("write-started", number_as_in_the_notebook)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

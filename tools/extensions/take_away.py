@@ -1,0 +1,168 @@
+"""A Sphinx extension: what readers take from the pages, each on its own or as one file.
+
+A notebook, by the button of its page. Where the site's address is known, its first cell of code
+gets the package from there, and its links lead there: beside it lies no other page of the book.
+
+All notebooks, as a zip with the package, so that they run where the pages have no address. And the
+project, as a zip: who has Python and nothing else types `make lab` in it, or `make book`.
+"""
+
+import re
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+import nbformat
+
+from d2lmini.course.notebooks import text_of
+from tools.extensions.addresses import (
+    CHAPTERS,
+    ROOT,
+    addresses,
+    file_name,
+    settings,
+    wheel_name,
+)
+from tools.extensions.install_cell import requirement, with_install_cell
+from tools.extensions.package_file import copy_project
+
+PROJECT = (
+    *(".ci", ".devcontainer", ".dockerignore", ".gitattributes", ".github", ".gitignore"),
+    *(".pre-commit-config.yaml", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "Dockerfile"),
+    *("LICENSE", "LICENSE-TEXT", "Makefile", "README.md", "SECURITY.md", "_config.yml", "_toc.yml"),
+    *("benchmarks", "book", "d2lmini", "docs", "pyproject.toml", "requirements.in"),
+    *("requirements.txt", "tests", "tools"),
+)  # fmt: skip
+LICENCES = ("LICENSE", "LICENSE-TEXT")
+READ_ME = """\
+{title}: the notebooks
+
+Open this folder where you have Jupyter and PyTorch, in JupyterLab or in VS Code, and begin with
+index.ipynb or preface.ipynb. Where the package of the book is missing, the first cell of each
+notebook installs it from a file in this folder, {wheel}; pip gets what that
+needs. If a live figure then has no buttons, or shows an error, save the notebook and reload the
+page in the browser.
+{pages}
+Text and figures are under the licence CC BY 4.0 (LICENSE-TEXT), code under MIT (LICENSE).
+"""
+# Links to other pages and files of the book; [text](#place) stays within the notebook.
+TO_PAGE = re.compile(r"\]\(([\w-]+)\.(?:ipynb|md)(#[\w-]+)?\)")
+LACKING = re.compile(r"(<!-- \w+ -->\n[^<]*?)the built book([^<]*<!-- end -->)")
+TO_FILE = re.compile(r'(?<=href=")\.\./')
+
+
+def names():
+    """The two zips, which lie beside the pages: of the notebooks, and of the project."""
+    return f"{file_name()}-notebooks.zip", f"{file_name()}-project.zip"
+
+
+def with_links_to(site, text):
+    """A text whose links to the rest of the book lead to its pages on a site."""
+    text = TO_PAGE.sub(rf"]({site}/book/\1.html\2)", text)
+    return TO_FILE.sub(f"{site}/", text)
+
+
+def lead_to_site(folder, site):
+    """Let the notebooks of a folder, each of which is taken alone, find the rest on the site."""
+    for path in folder.glob("**/*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                cell.source = with_links_to(site, cell.source)
+        text = text_of(with_install_cell(notebook, requirement("", site)))
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_zip(path, folder):
+    """A folder as a zip that unpacks into one.
+
+    Its files are of today: who unpacks a newer project over an older one has make see that.
+    """
+    today = time.localtime()[:6]
+    with zipfile.ZipFile(path, "w") as out:
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                name = Path(path.stem, file.relative_to(folder)).as_posix()
+                entry = zipfile.ZipInfo(name, today)
+                entry.external_attr = file.stat().st_mode << 16  # .ci/run can be run
+                out.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED, 9)
+
+
+def zip_notebooks(wheel, path):
+    """All notebooks and the pages that they lead to, and the package that they use."""
+    site = addresses()[1]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for page in [*(ROOT / "book").glob("*.ipynb"), *(ROOT / "book").glob("*.md")]:
+            text = page.read_text(encoding="utf-8")
+            if site:  # what a copy lacks, is there
+                there = f"[the built book]({site}/book/{page.stem}.html)"
+                text = LACKING.sub(rf"\1{there}\2", text)
+            if page.suffix == ".ipynb":
+                notebook = nbformat.reads(text, as_version=4)
+                text = text_of(with_install_cell(notebook, f"./{wheel.name}[book]"))
+            (folder / page.name).write_text(text, encoding="utf-8", newline="\n")
+        pages = f"\nThe pages are at {site}/\n" if site else ""
+        said = READ_ME.format(title=settings()["title"], wheel=wheel.name, pages=pages)
+        (folder / "README.txt").write_text(said, encoding="utf-8", newline="\n")
+        copy_project(LICENCES, folder)
+        (folder / wheel.name).write_bytes(wheel.read_bytes())
+        write_zip(path, folder)
+
+
+def zip_project(path):
+    """Everything of which the book is made."""
+    with tempfile.TemporaryDirectory() as name:
+        copy_project(PROJECT, Path(name))
+        write_zip(path, Path(name))
+
+
+def on_build_finished(app, exception):
+    """With the pages; other builders have no place for them."""
+    if exception or app.builder.format != "html":
+        return
+    out, (notebooks, project) = Path(app.outdir), names()
+    zip_notebooks(out / wheel_name(), out / notebooks)
+    zip_project(out / project)
+    if site := addresses()[1]:
+        lead_to_site(out / "_sources", site)
+
+
+def offer(app, pagename, templatename, context, doctree):
+    """In the menu of what can be downloaded: what each thing is, and what else there is."""
+
+    def link(text, tooltip, path, icon="fas fa-file"):
+        url = context["pathto"](path, 1)
+        kind = {"type": "link", "label": f"download-{text.split()[-1][1:-1]}-button"}
+        return kind | {"text": text, "tooltip": tooltip, "icon": icon, "url": url}
+
+    more = [
+        link("All notebooks (.zip)", "All notebooks, with their package", names()[0])
+    ]
+    for chapter in CHAPTERS.values():
+        if pagename == f"book/{chapter.file}":
+            slides = f"slides/{chapter.page}"
+            more.append(link("Slides (.html)", "Slides of this chapter", slides))
+    if addresses()[1]:
+        pdf = f"{file_name()}.pdf"
+        more.append(
+            link("Book (.pdf)", "The whole book, for paper", pdf, "fas fa-file-pdf")
+        )
+    for group in context.get("header_buttons", []):
+        if group["label"] == "download-buttons":
+            group["tooltip"] = "Download"
+            for button in group["buttons"]:
+                if button["label"] == "download-pdf-button":
+                    button["text"] = "Print this page"
+                else:
+                    what = "Notebook" if button["text"] == ".ipynb" else "Page"
+                    button["text"] = f"{what} ({button['text']})"
+            group["buttons"] += more
+
+
+def setup(app):
+    app.connect("build-finished", on_build_finished, priority=600)  # after package_file
+    # the theme has made its buttons
+    app.connect("html-page-context", offer, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,292 @@
+"""The book as an ePub 3: python -m tools.paper.make_epub _build/html
+
+The formulas are the MathML of the pages; a browser draws the cover.
+"""
+
+import base64
+import re
+import sys
+import uuid
+import zipfile
+from datetime import UTC, datetime
+from html import escape
+from itertools import zip_longest
+from pathlib import Path
+
+from tools.extensions.addresses import file_name
+from tools.paper.paper import CSS, NOTE, chromium, code_colours, cover, new, read_book
+
+MATHML = "http://www.w3.org/1998/Math/MathML"
+# a line of a plot without points
+EMPTY_PATH = re.compile(rb"<path (?![^>]*\bd=)[^>]*/>")
+COVER = {"width": 1200, "height": 1600}
+WIDE = ("1em", "2em")  # spaces between two formulas
+PAGE_WIDTH = 88  # of the e-reader's 100 vw, what the margins leave
+LETTER, GAP = 0.52, 0.6  # widths of a letter and of what is between two columns, em
+SENTENCE, COLUMN = 24, 16  # letters of a cell that is parted, and of its column's lines
+OUTPUT_WIDTH = 84  # of what a program prints, vw
+CODE_LETTER = 0.6  # em
+SMALLEST = 1.7  # type that can be read, vw: 6 pt on 7 inches
+
+PAGE = """<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE html>
+<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"
+  lang="{language}" xml:lang="{language}">
+<head>
+<meta charset="utf-8"/>
+<title>{title}</title>
+<link rel="stylesheet" type="text/css" href="style.css"/>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
+<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container">
+<rootfiles>
+<rootfile full-path="book/package.opf" media-type="application/oebps-package+xml"/>
+</rootfiles>
+</container>
+"""
+PACKAGE = """<?xml version="1.0" encoding="utf-8"?>
+<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="book"
+  xml:lang="{language}">
+<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
+<dc:identifier id="book">urn:uuid:{identifier}</dc:identifier>
+<dc:title>{title}</dc:title>
+<dc:creator>{author}</dc:creator>
+<dc:language>{language}</dc:language>
+<meta property="dcterms:modified">{now}</meta>
+</metadata>
+<manifest>
+{manifest}
+</manifest>
+<spine>
+{spine}
+</spine>
+</package>
+"""
+TYPES = {
+    ".xhtml": "application/xhtml+xml",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+}
+
+
+def put_formulas(chapters):
+    """Formulas as XML has them; long ones in pieces."""
+    for math in [math for chapter in chapters for math in chapter.body.select("math")]:
+        math["xmlns"] = MATHML
+        if math.parent.name == "div":
+            place = math.parent  # holds nothing else
+            place.extend(in_groups(math.extract()))
+
+
+def in_groups(math):
+    """A formula as several: a line can end between two, or else before an equals sign.
+
+    Two formulas of a line have a wide space between them, a quad or two. Each becomes a span that
+    epub.css keeps in one line where the page is wide enough.
+    """
+    groups = [[math]]
+    for child in math.mrow.extract().find_all(recursive=False):
+        if child.get_text(strip=True) == "=" and groups[-1][-1].contents:
+            groups[-1] += [" ", piece()]
+        groups[-1][-1].append(child)
+        if child.get("width") in WIDE:
+            groups.append([piece()])
+    spans = []
+    for group in groups:
+        spans += [" ", new('<span class="formula"></span>')]
+        spans[-1].extend(group)
+    return spans
+
+
+def piece():
+    """An empty formula."""
+    return new(f'<math xmlns="{MATHML}" display="block"></math>')
+
+
+def fit_tables(chapters):
+    """Tables in type so small that nothing in a cell need be parted, where the page is narrow.
+
+    Words and sentences may go to the next line; numbers, and what else a program has printed, may
+    not.
+    """
+    for table in [
+        table for chapter in chapters for table in chapter.body.select("table")
+    ]:
+        for cell in table.select(".dataframe th, .dataframe td"):
+            if len(cell.get_text(" ", strip=True)) > SENTENCE:
+                cell["class"] = "sentence"
+        rows = [
+            [letters_of(cell) for cell in row.select("th, td")]
+            for row in table.select("tr")
+            if not row.select("[colspan]")
+        ]
+        letters = sum(map(max, zip_longest(*rows, fillvalue=0)))
+        columns = max(map(len, rows))
+        share = PAGE_WIDTH / (letters * LETTER + columns * GAP)
+        table["style"] = f"font-size: min(0.88em, {share:.1f}vw)"
+
+
+def letters_of(cell):
+    """How many letters of a cell one line must hold."""
+    text = cell.get_text(" ", strip=True)
+    word = max(map(len, text.split()), default=0)
+    if not cell.find_parent(class_="dataframe"):
+        return word
+    return max(word, COLUMN) if "sentence" in cell.get("class", []) else len(text)
+
+
+def fit_outputs(chapters):
+    """What a program prints, in type so small that no line is parted, if that can be read."""
+    for text in [
+        text for chapter in chapters for text in chapter.body.select(".cell_output pre")
+    ]:
+        longest = max(map(len, text.get_text().split("\n")))
+        share = OUTPUT_WIDTH / (max(longest, 1) * CODE_LETTER)
+        if share >= SMALLEST:
+            text["style"] = f"font-size: min(0.66em, {share:.1f}vw)"
+
+
+def move_pictures(book):
+    """Name of a file in the ePub -> its bytes; pictures that a page holds become files."""
+    files = {}
+    for chapter in book.chapters:
+        for image in chapter.body.find_all("img"):
+            if image["src"].startswith("data:"):
+                data = base64.b64decode(image["src"].partition(",")[2])
+                name = f"{image.parent['id'].removeprefix('page-')}.svg"
+            else:
+                data = (book.built / image["src"]).read_bytes()
+                name = Path(image["src"]).name
+            files[f"images/{name}"] = EMPTY_PATH.sub(b"", data)
+            image["src"] = f"images/{name}"
+            for size in ("class", "style", "height"):
+                del image[size]
+    return files
+
+
+def link_files(chapters):
+    """Links name the file in which their target is."""
+    file_of = {
+        element["id"]: f"{chapter.name}.xhtml"
+        for chapter in chapters
+        for element in [chapter.body, *chapter.body.select("[id]")]
+    }
+    for chapter in chapters:
+        for link in chapter.body.select('a[href^="#"]'):
+            link["href"] = file_of[link["href"][1:]] + link["href"]
+
+
+def navigation(book):
+    """The contents, as readers show them: parts, chapters, sections."""
+    lines, part = [], ""
+    for chapter in book.chapters:
+        file = f"{chapter.name}.xhtml"
+        if chapter.part != part:
+            lines.append("</ol></li>" if part else "")
+            lines.append(f"<li><span>{escape(chapter.part)}</span><ol>")
+            part = chapter.part
+        below = "".join(
+            f'<li><a href="{file}#{name}">{escape(title)}</a></li>'
+            for name, title in chapter.sections
+        )
+        below = below and f"<ol>{below}</ol>"
+        lines.append(f'<li><a href="{file}">{escape(chapter.title)}</a>{below}</li>')
+    return (
+        '<nav epub:type="toc" id="toc"><h1>Contents</h1>'
+        f"<ol>{''.join(lines)}</ol></li></ol></nav>"
+    )
+
+
+def draw_cover(book, page):
+    """The cover as a PNG."""
+    page.set_viewport_size(COVER)
+    page.set_content(
+        f'<base href="{book.built.as_uri()}/"><link rel="stylesheet" href="_static/fonts.css">'
+        f"<style>{CSS.read_text('utf-8')}"
+        "body { font: 32px 'Book Sans', sans-serif; margin: 90px; height: 1400px }"
+        ".cover { height: 100%; display: flex; flex-direction: column }"
+        ".cover > * { margin: auto 0 }"
+        f".cover img {{ width: 100% }}</style>{cover(book)}"
+    )
+    page.evaluate("document.fonts.ready.then(() => null)")
+    return page.screenshot()
+
+
+def opf(book, files):
+    """The list of what is in the ePub."""
+    manifest = []
+    for number, (name, data) in enumerate(files.items()):
+        properties = {"nav.xhtml": "nav", "cover.png": "cover-image"}.get(name, "")
+        if not properties and name.endswith(".xhtml") and b"<math" in data:
+            properties = "mathml"
+        extra = f' properties="{properties}"' if properties else ""
+        manifest.append(
+            f'<item id="f{number}" href="{name}" media-type="{TYPES[Path(name).suffix]}"{extra}/>'
+        )
+    pages = [number for number, name in enumerate(files) if name.endswith(".xhtml")]
+    return PACKAGE.format(
+        language=book.language,
+        identifier=uuid.uuid5(uuid.NAMESPACE_URL, book.title),
+        title=escape(book.title),
+        author=escape(book.author),
+        now=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        manifest="\n".join(manifest),
+        spine="\n".join(f'<itemref idref="f{number}"/>' for number in pages),
+    )
+
+
+def xhtml(book, title, body):
+    """A page of the ePub."""
+    return PAGE.format(language=book.language, title=escape(title), body=body).encode()
+
+
+def files_of(book, page):
+    """Name -> bytes of all that the ePub holds, in the order of reading."""
+    draw = draw_cover(book, page)
+    put_formulas(book.chapters)
+    fit_tables(book.chapters)
+    fit_outputs(book.chapters)
+    pictures = move_pictures(book)
+    link_files(book.chapters)
+    styles = [path.read_text("utf-8") for path in (CSS, CSS.with_name("epub.css"))]
+    style = "\n".join([code_colours(book.built), *styles])
+    first = f'<p class="cover"><img src="cover.png" alt="{escape(book.title)}"/></p>'
+    files = {
+        "cover.xhtml": xhtml(book, book.title, first),
+        "nav.xhtml": xhtml(book, "Contents", f"{navigation(book)}<p>{NOTE}</p>"),
+    }
+    for chapter in book.chapters:
+        files[f"{chapter.name}.xhtml"] = xhtml(book, chapter.title, chapter.body)
+    return files | {"style.css": style.encode(), "cover.png": draw} | pictures
+
+
+def write(path, book, files):
+    """The ePub: a zip whose first file says what it is."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as epub:
+        epub.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
+        epub.writestr("META-INF/container.xml", CONTAINER)
+        epub.writestr("book/package.opf", opf(book, files))
+        for name, data in files.items():
+            epub.writestr(f"book/{name}", data)
+
+
+def main(built):
+    """Make the ePub, beside the pages."""
+    book = read_book(Path(built).resolve())
+    path = book.built / f"{file_name()}.epub"
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto((book.built / "search.html").as_uri())
+        files = files_of(book, page)
+    write(path, book, files)
+    print(path)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

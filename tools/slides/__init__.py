@@ -1,0 +1,1 @@
+"""A deck of slides for each chapter, and its plots in a zip."""

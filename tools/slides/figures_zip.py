@@ -1,0 +1,178 @@
+"""All plots and pictures of the chapters as SVG files, in one zip: make figures.
+
+They are for other people's slides, so they look the same wherever they are opened: letters are
+outlines, the dots of a heat-map are squares that no program blurs, and links are written as SVG 1.1
+has them. A live figure is there as its still picture. captions.csv says what each file shows, and
+LICENSE.txt what may be done with it.
+"""
+
+import base64
+import csv
+import html
+import io
+import re
+import sys
+import zipfile
+from functools import cache
+from pathlib import Path
+from xml.etree import ElementTree
+
+from fontTools.pens.svgPathPen import SVGPathPen
+from fontTools.pens.transformPen import TransformPen
+from fontTools.ttLib import TTFont
+from jupyter_cache import get_cache
+from matplotlib.font_manager import FontProperties, findfont
+from PIL import Image
+
+from tools.extensions.addresses import settings
+from tools.extensions.figure_links import titles
+from tools.slides.make_slides import CHAPTERS, ROOT, VIEW, address_of, ran
+
+SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
+ElementTree.register_namespace("", SVG[1:-1])
+ElementTree.register_namespace("xlink", LINK[1:].partition("}")[0])
+STILL = re.compile(
+    r'id="(figure-\w+)"><img alt="([^"]*)" src="data:image/svg\+xml;base64,([^"]+)"'
+)
+PNG = "data:image/png;base64,"
+LICENCE = """Figures of "{title}", (c) {copyright} {author}
+
+You may use, change and share them: name the authors and the book, link to the licence, and say what
+you changed. The licence is CC BY 4.0, https://creativecommons.org/licenses/by/4.0/.
+
+"""
+
+
+@cache
+def font(style, weight):
+    """The font of the plots, which matplotlib brings."""
+    return TTFont(
+        findfont(FontProperties(family="DejaVu Sans", style=style, weight=weight))
+    )
+
+
+def outlines(text, style):
+    """A path of a line of text that begins at the origin, as its anchor says."""
+    size = float(style.get("font-size", "9px").removesuffix("px"))
+    face = font(style.get("font-style", "normal"), style.get("font-weight", "normal"))
+    glyphs, names, x = face.getGlyphSet(), face.getBestCmap(), 0
+    pen = SVGPathPen(glyphs)
+    for character in text:
+        glyph = glyphs[names[ord(character)]]  # a KeyError names a letter it lacks
+        glyph.draw(TransformPen(pen, (1, 0, 0, 1, x, 0)))
+        x += glyph.width
+    scale = size / face["head"].unitsPerEm
+    share = {"middle": 0.5, "end": 1}.get(style.get("text-anchor"), 0)
+    place = f"translate({-share * x * scale:.2f} 0) scale({scale:.6f} {-scale:.6f})"
+    path = ElementTree.Element(f"{SVG}path", d=pen.getCommands(), transform=place)
+    if "fill" in style:
+        path.set("fill", style["fill"])
+    return path
+
+
+def styles_of(element):
+    pairs = filter(None, element.get("style", "").split(";"))
+    return {
+        name.strip(): value.strip() for name, value in (p.split(":") for p in pairs)
+    }
+
+
+def draw_letters(text):
+    """Make a text element a group of outlines, in place."""
+    style, parts = styles_of(text), list(text) or [text]
+    drawn = []
+    for part in parts:
+        path = outlines(part.text or "", style | styles_of(part))
+        group = ElementTree.Element(f"{SVG}g")
+        group.set("transform", f"translate({part.get('x', 0)} {part.get('y', 0)})")
+        group.append(path)
+        drawn.append(group)
+    text[:] = drawn
+    text.tag, text.text = f"{SVG}g", None
+    for name in ("x", "y", "style"):
+        text.attrib.pop(name, None)
+
+
+def with_large_dots(link):
+    """A heat-map of one dot a number, each as a square of many."""
+    dots = Image.open(io.BytesIO(base64.b64decode(link.removeprefix(PNG))))
+    times = max(1, 800 // max(dots.size))
+    large = dots.resize([times * n for n in dots.size], Image.Resampling.NEAREST)
+    file = io.BytesIO()
+    large.save(file, "png", optimize=True)
+    return PNG + base64.b64encode(file.getvalue()).decode()
+
+
+def standalone(svg, title="", description=""):
+    """A plot of a page as a file that needs no font and no browser, and says what it is."""
+    root = ElementTree.fromstring(svg)
+    for element in list(root.iter()):
+        if element.tag == f"{SVG}text":
+            draw_letters(element)
+        link = element.attrib.pop("href", None)
+        if link:
+            element.set(LINK, with_large_dots(link) if link.startswith(PNG) else link)
+    root.attrib.pop("font-family", None)
+    for tag, text in (("desc", description), ("title", title)):
+        root.insert(0, ElementTree.Element(f"{SVG}{tag}"))
+        root[0].text = text
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
+
+
+def pictures(notebook):
+    """(name, SVG, caption, text instead) of each picture of a chapter, in its order."""
+    for cell in notebook.cells:
+        settings = cell.metadata.get("mystnb", {})
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if VIEW in data:
+                name, alt, still = STILL.search(data["text/html"]).groups()
+                yield name, base64.b64decode(still).decode(), "", html.unescape(alt)
+            elif "image/svg+xml" in data:
+                said = settings["figure"]
+                alt = settings["image"]["alt"]
+                yield said["name"], data["image/svg+xml"], said["caption"], alt
+
+
+def plain(caption):
+    """A caption as a spreadsheet shows it: no stars, no dollars."""
+    return " ".join(re.sub(r"[*$`]", "", caption).split())
+
+
+def files(build):
+    """What is in the zip: name -> text."""
+    config = settings()
+    kept, found = get_cache(build / ".jupyter_cache"), {}
+    rows = io.StringIO()
+    table = csv.writer(rows)
+    table.writerow(
+        ["file", "chapter", "kind", "caption", "text instead", "in the book"]
+    )
+    for chapter in CHAPTERS.values():
+        notebook, _ = ran(ROOT / "book" / f"{chapter.file}.ipynb", kept)
+        for number, (name, svg, caption, alt) in enumerate(pictures(notebook), 1):
+            caption = caption or titles()[chapter.file, name]
+            short = name.replace("figure-", "live-").removeprefix("fig-")
+            file = f"{chapter.number:02}-{chapter.slug}-{number}-{short}.svg"
+            where = f"{address_of(chapter)}#{name}"
+            credit = f"From {config['title']}, {where}, CC BY 4.0."
+            found[file] = standalone(svg, plain(caption), f"{alt} {credit}")
+            kind = "still of a live figure" if name.startswith("figure-") else "plot"
+            said = plain(caption), alt, where
+            table.writerow([file, f"{chapter.number} {chapter.title}", kind, *said])
+    licence = (ROOT / "LICENSE-TEXT").read_text(encoding="utf-8")
+    found["LICENSE.txt"] = LICENCE.format(**config) + licence
+    return found | {"captions.csv": rows.getvalue()}
+
+
+def main(build):
+    """Write the zip: the same files give the same bytes."""
+    with zipfile.ZipFile(build / "html" / "figures.zip", "w") as out:
+        for name, text in files(build).items():
+            entry = zipfile.ZipInfo(f"figures/{name}")  # of 1980
+            entry.external_attr = 0o644 << 16
+            out.writestr(entry, text, zipfile.ZIP_DEFLATED, 9)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "_build")
