@@ -2,18 +2,13 @@
 
 import functools
 import math
-import os
-import sys
 import time
-import warnings
 from collections.abc import Callable
 
 import torch
 from torch import nn
 
 from d2lmini.losses import seq2seq_loss
-from d2lmini.speed.checkpoints import NothingKept
-from d2lmini.speed.distributed import Team, is_first
 from d2lmini.support.arguments import (
     check_count,
     check_counted,
@@ -23,6 +18,7 @@ from d2lmini.support.arguments import (
     check_vocabs,
     checked,
 )
+from d2lmini.support.history import History, NotFiniteError
 
 
 def xavier_init(net: nn.Module) -> None:
@@ -34,16 +30,6 @@ def xavier_init(net: nn.Module) -> None:
     for module in net.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
-
-
-class NotFiniteError(ArithmeticError):
-    """A loss or its gradient became infinite or NaN; step counts from 1 in its epoch."""
-
-    def __init__(self, step):
-        super().__init__(
-            f"loss and gradient must be finite, at step {step} they are not"
-        )
-        self.step = step
 
 
 def train_step(net, batch, loss, optimizer):
@@ -151,7 +137,7 @@ def warmup(warmup_steps: int) -> Callable[[int], float]:
 
 def train(
     net, batches, loss, lr, num_epochs, device, *, warmup_steps=0, val_batches=None,
-    keep_best=False, unit="items", checkpoint=None, step=train_step,
+    keep_best=False, unit="items",
 ):  # fmt: skip
     """Train net on any batches with any loss: Adam, gradients clipped to norm 1.
 
@@ -168,8 +154,6 @@ def train(
         val_batches: if given, the loss on them is measured after each epoch, in eval mode.
         keep_best: whether net ends with the weights of the epoch of the lowest loss on them.
         unit: what the loss counts, for the reports.
-        checkpoint: a checkpoints.Checkpoint, to keep the training in a file and to go on from it.
-        step: what is done with a batch: train_step, or a mixed.MixedPrecisionStep.
     Returns:
         A pandas table, one row a finished epoch: loss, {unit}_per_sec and, with val_batches,
         val_loss.
@@ -180,40 +164,24 @@ def train(
     check_training(
         net, batches, loss, lr, num_epochs, device, val_batches, keep_best, unit
     )
-    loss, team = checked(loss), Team(device)  # of one, unless torchrun starts more
+    loss = checked(loss)
     net.to(device).train()
-    learner, shared = team.learner(net), team.loss(loss)
     optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(warmup_steps))
-    kept = checkpoint or NothingKept()
-    settings = {"lr": lr, "warmup_steps": warmup_steps}
-    kept.begin(settings, net, optimizer, schedule, step)
-    history, best, lowest = kept.history, kept.best, kept.lowest
-    snapshots = [_copy_weights(net)]  # after each epoch; two are kept
-    bar = _progress_bar(len(history) + 1, num_epochs)
+    history, best, lowest = History(net, num_epochs, unit), None, math.inf
     try:
-        for epoch in bar:
-            left = team.rows(kept.left(batches))
-            row = train_epoch(
-                learner, left, shared, optimizer, schedule, device, kept.steps, step
-            )
+        for _ in history.epochs():
+            row = train_epoch(net, batches, loss, optimizer, schedule, device)
             if val_batches is not None:
                 row = *row, evaluate(net, val_batches, loss, device)
-            history.append(row)
-            snapshots = [snapshots[-1], _copy_weights(net)]
+            history.add(*row)
             if keep_best and row[-1] < lowest:  # never, if it is NaN
-                best, lowest = snapshots[-1], row[-1]
-            kept.end_epoch(history, best, lowest)
-            _report(bar, epoch, unit, *row)
-    except KeyboardInterrupt:
-        print(f"stopped by hand after {len(history)} epochs", file=sys.stderr)
-        if not all(p.isfinite().all() for p in net.parameters()):
-            net.load_state_dict(snapshots[-1])  # spoilt in the epoch that was stopped
-    except NotFiniteError as error:
-        _go_back(net, snapshots, len(history), error, lr)
+                best, lowest = history.snapshots[-1], row[-1]
+    except (KeyboardInterrupt, NotFiniteError) as reason:
+        history.stop(reason, lr)
     if best is not None:
         net.load_state_dict(best)
-    return _table(history, unit, val_batches is not None)
+    return history.table()
 
 
 def train_seq2seq(
@@ -246,51 +214,3 @@ def train_seq2seq(
     return train(
         net, train_iter, loss, lr, num_epochs, device, unit="tokens", **settings
     )
-
-
-def _copy_weights(net):
-    """The state of net now; its own tensors go on changing."""
-    return {name: tensor.clone() for name, tensor in net.state_dict().items()}
-
-
-def _table(history, unit, is_validated):
-    """The history as a pandas table, a row an epoch."""
-    # Imported here: it takes longer to import than all of d2lmini.
-    from pandas import DataFrame
-
-    columns = ["loss", f"{unit}_per_sec"] + ["val_loss"] * is_validated
-    table = DataFrame(history, range(1, len(history) + 1), columns)
-    return table.rename_axis("epoch").astype({columns[1]: int})
-
-
-def _go_back(net, snapshots, epochs, error, lr):
-    """The last good weights, and a warning to whoever called train."""
-    # What fails at the first step was broken by the last step of the epoch before.
-    good = max(epochs - 1, 0) if error.step == 1 else epochs
-    net.load_state_dict(snapshots[0 if error.step == 1 else -1])
-    warnings.warn(
-        f"training stopped at epoch {epochs + 1}, step {error.step}: {error}. The "
-        f"weights after epoch {good} are back in place; try a smaller lr than {lr}",
-        RuntimeWarning,
-        stacklevel=3,
-    )
-
-
-def _progress_bar(first, last):
-    """The numbers of the epochs, with a bar on stderr unless the variable CI is set."""
-    from tqdm import tqdm  # as pandas, only where it is needed
-
-    in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
-    epochs = range(first, last + 1)
-    return tqdm(epochs, "training", unit="epoch", disable=in_ci or not is_first())
-
-
-def _report(bar, epoch, unit, loss, per_sec, val_loss=None):
-    """Show an epoch on the bar; every tenth and the last as a line where there is no bar."""
-    numbers = {"loss": f"{loss:.3f}"} | (
-        {} if val_loss is None else {"val_loss": f"{val_loss:.3f}"}
-    )
-    bar.set_postfix(numbers | {f"{unit}_per_sec": f"{per_sec:.0f}"})
-    if bar.disable and is_first() and (epoch % 10 == 0 or epoch == bar.iterable[-1]):
-        losses = ", ".join(f"{name} {number}" for name, number in numbers.items())
-        print(f"epoch {epoch}: {losses}, {per_sec:.0f} {unit}/s", file=sys.stderr)

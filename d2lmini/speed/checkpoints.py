@@ -7,9 +7,9 @@ from pathlib import Path
 
 import torch
 
-from d2lmini.speed.distributed import is_first
 from d2lmini.support.arguments import check_count, check_kind
 from d2lmini.support.files import write_file
+from d2lmini.support.history import is_first
 from d2lmini.support.randomness import random_states, set_random_states
 
 FORMAT, VERSION = "d2lmini checkpoint", 2
@@ -56,7 +56,7 @@ def read_whole(path: Path) -> dict:
 
 
 class Checkpoint:
-    """A training that is kept in a file, and taken up again from there: see training.train.
+    """A training that is kept in a file, and taken up again from there: see speed.training.train.
 
     A training that was stopped at any moment and goes on from its last checkpoint ends, on the
     same device and with as many threads, with the same weights, bit for bit, as one that was not.
@@ -66,7 +66,7 @@ class Checkpoint:
         every: save after so many training steps; after each epoch in any case.
     Raises:
         TypeError, ValueError: path is no path; every is less than 1.
-    Source: chapter 8.
+    Source: chapter 13.
     """
 
     def __init__(self, path: str | Path, every: int | None = None):

@@ -12,11 +12,6 @@ from d2lmini.support.randomness import random_states, set_random_states
 PATIENCE = timedelta(minutes=2)  # with a process that does not answer
 
 
-def is_first() -> bool:
-    """Whether this process reports and saves: of several the first, and one alone."""
-    return int(os.environ.get("RANK", 0)) == 0
-
-
 def join_team(device: torch.device) -> None:
     """Find the other processes that torchrun has started."""
     is_cuda = device.type == "cuda"

@@ -9,8 +9,8 @@ import torch
 from conftest import tiny_net
 from test_training import CPU, LOSS, toy_data
 
-from d2lmini import train
 from d2lmini.speed.checkpoints import Checkpoint
+from d2lmini.speed.training import train
 
 
 def main(folder, num_epochs, dropout, dies_at):

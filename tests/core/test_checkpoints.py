@@ -15,8 +15,9 @@ import torch
 from conftest import tiny_net
 from test_training import CPU, LOSS, same, toy_data, weights
 
-from d2lmini import train
+from d2lmini import training
 from d2lmini.speed.checkpoints import Checkpoint, read_whole, write_whole
+from d2lmini.speed.training import train
 
 # The parent has imported PyTorch, and a child that begins at once can be killed at once.
 FORK = multiprocessing.get_context("fork")
@@ -209,3 +210,15 @@ def test_a_bare_pickle_is_refused(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["run.pt"]
     with pytest.raises(FileNotFoundError):
         read_whole(tmp_path / "none.pt")
+
+
+def test_one_process_trains_as_the_chapters_train_does():
+    """Bit for bit: the same weights, the same losses, the best epoch kept."""
+    resumable, rows = run()
+    torch.manual_seed(0)
+    net, data = tiny_net(10, 10, dropout=0.3), toy_data(batch_size=2)
+    settings = {"warmup_steps": 4, "val_batches": data, "keep_best": True}
+    plain = training.train(net, data, LOSS, 0.01, 3, CPU, **settings)
+    assert same(weights(resumable), weights(net))
+    for name in ("loss", "val_loss"):
+        assert plain[name].tolist() == rows[name].tolist()

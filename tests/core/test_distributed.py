@@ -85,7 +85,7 @@ def test_one_of_four_is_killed_and_all_go_on_from_the_checkpoint(tmp_path):
 def test_the_program_of_chapter_13_runs_in_two_processes(tmp_path):
     chapter = ROOT / "book" / "13-after-the-transformer.ipynb"
     text = "\n".join(c.source for c in nbformat.read(chapter, as_version=4).cells)
-    (program,) = re.findall(r"```python\n(import torch\n.*?)```", text, flags=re.S)
+    (program,) = re.findall(r"```python\n(import functools\n.*?)```", text, flags=re.S)
     (tmp_path / "train.py").write_text(program, encoding="utf-8")
     said = torchrun(2, "train.py", restarts=3, folder=tmp_path)
     (loss,) = re.findall(r"epoch 10: loss ([\d.]+)", said)  # one of them reports

@@ -6,9 +6,9 @@ from conftest import DEVICES, tiny_net
 from test_training import CPU, LOSS, same, toy_data, weights
 from torch.testing import assert_close
 
-from d2lmini import train
 from d2lmini.speed.checkpoints import Checkpoint
 from d2lmini.speed.mixed_precision import MixedPrecisionStep
+from d2lmini.speed.training import train
 from d2lmini.training import train_step
 
 

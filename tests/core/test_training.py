@@ -26,7 +26,8 @@ from d2lmini import (
     xavier_init,
 )
 from d2lmini.data import cut_padding
-from d2lmini.training import NotFiniteError, train_epoch, train_step, warmup
+from d2lmini.support.history import NotFiniteError
+from d2lmini.training import train_epoch, train_step, warmup
 
 CPU = torch.device("cpu")
 

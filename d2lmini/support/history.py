@@ -1,0 +1,99 @@
+"""What a training reports while it runs, and what it falls back on when it fails."""
+
+import os
+import sys
+import warnings
+
+
+class NotFiniteError(ArithmeticError):
+    """A loss or its gradient became infinite or NaN; step counts from 1 within its epoch."""
+
+    def __init__(self, step):
+        super().__init__(
+            f"loss and gradient must be finite, at step {step} they are not"
+        )
+        self.step = step
+
+
+def is_first() -> bool:
+    """True on rank 0, and for a process on its own."""
+    return int(os.environ.get("RANK", 0)) == 0
+
+
+class History:
+    """The epochs of a training: their losses, a progress bar, and the weights to go back to.
+
+    Args:
+        net: its weights are copied after each epoch; the last two copies are kept.
+        unit: what the loss counts, such as "tokens".
+        rows: of earlier epochs, if the training was resumed.
+    """
+
+    def __init__(self, net, num_epochs: int, unit: str, rows=()):
+        self.net, self.unit, self.rows = net, unit, [*rows]
+        self.snapshots = [_copy_weights(net)]
+        self.bar = _progress_bar(len(self.rows) + 1, num_epochs)
+
+    def epochs(self):
+        """The numbers of the epochs that are left, with a bar."""
+        return self.bar
+
+    def add(self, loss: float, per_sec: float, val_loss: float | None = None) -> None:
+        """Keep and report the epoch that has just ended."""
+        row = (loss, per_sec) if val_loss is None else (loss, per_sec, val_loss)
+        self.rows.append(row)
+        self.snapshots = [self.snapshots[-1], _copy_weights(self.net)]
+        _report(self.bar, len(self.rows), self.unit, *row)
+
+    def stop(self, reason: BaseException, lr: float) -> None:
+        """Say why the training stopped, and put back good weights if these are spoilt."""
+        done = len(self.rows)
+        if isinstance(reason, KeyboardInterrupt):
+            print(f"stopped by hand after {done} epochs", file=sys.stderr)
+            if not all(p.isfinite().all() for p in self.net.parameters()):
+                self.net.load_state_dict(self.snapshots[-1])
+            return
+        # What fails at the first step was broken by the last step of the epoch before.
+        good = max(done - 1, 0) if reason.step == 1 else done
+        self.net.load_state_dict(self.snapshots[0 if reason.step == 1 else -1])
+        warnings.warn(
+            f"training stopped at epoch {done + 1}, step {reason.step}: {reason}. The "
+            f"weights after epoch {good} are back in place; try a smaller lr than {lr}",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+    def table(self):
+        """A pandas table, one row an epoch."""
+        # Imported here: it takes longer to import than all of d2lmini.
+        from pandas import DataFrame
+
+        columns = "loss", f"{self.unit}_per_sec", "val_loss"
+        width = len(self.rows[0]) if self.rows else 2
+        table = DataFrame(self.rows, range(1, len(self.rows) + 1), columns[:width])
+        return table.rename_axis("epoch").astype({columns[1]: int})
+
+
+def _copy_weights(net):
+    """The state of net now; its own tensors go on changing."""
+    return {name: tensor.clone() for name, tensor in net.state_dict().items()}
+
+
+def _progress_bar(first, last):
+    """Epochs first to last, with a bar on stderr unless the variable CI is set."""
+    from tqdm import tqdm  # as pandas, only where it is needed
+
+    in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
+    epochs = range(first, last + 1)
+    return tqdm(epochs, "training", unit="epoch", disable=in_ci or not is_first())
+
+
+def _report(bar, epoch, unit, loss, per_sec, val_loss=None):
+    """Show an epoch on the bar; without one, print every tenth and the last."""
+    numbers = {"loss": f"{loss:.3f}"} | (
+        {} if val_loss is None else {"val_loss": f"{val_loss:.3f}"}
+    )
+    bar.set_postfix(numbers | {f"{unit}_per_sec": f"{per_sec:.0f}"})
+    if bar.disable and is_first() and (epoch % 10 == 0 or epoch == bar.iterable[-1]):
+        losses = ", ".join(f"{name} {number}" for name, number in numbers.items())
+        print(f"epoch {epoch}: {losses}, {per_sec:.0f} {unit}/s", file=sys.stderr)
