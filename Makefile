@@ -66,6 +66,7 @@ lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/codespell
+	$(BIN)/lint-imports
 
 unit: $(VENV)/installed
 	$(BIN)/pytest tests -n 2
