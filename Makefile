@@ -9,37 +9,13 @@ export OMP_NUM_THREADS ?= 1
 ifneq ($(shell test -w "$$HOME" && echo yes),yes)
 export HOME := $(CURDIR)/_build/home
 endif
-CODE := requirements.txt tools/extensions/portable.py $(shell find d2lmini -name '*.py' -o -name '*.tsv' -o -name '*.js' -o -name '*.css' -o -name '*.json' -o -name '*.safetensors')
-
 .DELETE_ON_ERROR:
 
-.PHONY: book serve slides figures pdf epub site lab test lint unit notebooks pages links bench mutants lock clean
+.PHONY: book serve pdf epub site lab check chapter test test-all lint unit notebooks pages links bench mutants \
+	lock clean
 
-book: $(VENV)/installed _build/code-unchanged _build/tools-unchanged
-	@$(BIN)/python -m tools.run_notebooks
-	@echo "Making the pages, in a minute or two."
-	@$(BIN)/jupyter-book build -q -W -n --keep-going . >/dev/null  # a banner; warnings are elsewhere
-	@$(MAKE) -s _build/html/slides/index.html _build/html/figures.zip
-	@$(BIN)/python -c "from pathlib import Path; page = Path('_build/html/index.html'); \
-		print('Open', page.resolve().as_uri(), 'or run: make serve')"
-
-LECTURES := _build/code-unchanged _build/tools-unchanged _config.yml $(wildcard book/*.ipynb \
-	tools/slides/slides_template/*)
-
-_build/html/slides/index.html: $(LECTURES)
-	@echo "Making the slides."
-	@$(BIN)/python -m tools.slides.make_slides _build
-
-_build/html/figures.zip: $(LECTURES)
-	@echo "Making the file of figures."
-	@$(BIN)/python -m tools.slides.figures_zip _build
-
-# For lecturers, from the notebooks as they ran: a deck of slides a chapter, and all plots in one file.
-slides: book
-	@echo "The slides are in $(CURDIR)/_build/html/slides."
-
-figures: book
-	@echo "The figures are in $(CURDIR)/_build/html/figures.zip."
+book: $(VENV)/installed
+	@$(BIN)/python -m tools.make_book
 
 serve: book
 	$(BIN)/python -m tools.serve _build/html
@@ -60,7 +36,25 @@ lab: $(VENV)/installed
 	$(BIN)/python -m tools.own_copy my-book
 	$(BIN)/jupyter lab $(AS_ROOT) my-book
 
+# While you work, about a minute: the forms, the model, and the notebooks that have changed.
+check: lint
+	$(BIN)/python -m tools.run_notebooks
+	$(BIN)/pytest tests/core tests/book -n 2 -q -m "not slow and not thorough"
+
+# One chapter, by its number: its notebook, its tests, its page. make chapter N=02
+chapter: $(VENV)/installed
+	$(BIN)/python -m tools.run_notebooks $(N)
+	$(BIN)/pytest tests/book tests/check/test_exercises.py -n 2 -q -k "$(N)"
+	$(MAKE) book
+
+# Everything that a change to text, package or page can break.
 test: lint unit notebooks pages
+
+# And what few changes touch: paper, slides, JupyterLab, Firefox, hostile submissions, real data.
+test-all: TESTS :=
+test-all: lint unit notebooks paper pages
+
+TESTS := -m "not thorough"
 
 lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
@@ -69,24 +63,21 @@ lint: $(VENV)/installed
 	$(BIN)/lint-imports
 
 unit: $(VENV)/installed
-	$(BIN)/pytest tests -n 2
+	$(BIN)/pytest tests -n 2 $(TESTS)
 
-# --nbval-lax: notebooks carry no stored outputs, so a cell passes if it runs.
+# By nbval, which runs every cell; a notebook whose outputs are kept has passed before.
 notebooks: $(VENV)/installed
-	rm -rf _build/checked
-	PYTHONPATH=. $(BIN)/pytest -p tools.keep_outputs --keep-outputs _build/checked/_build \
-		--nbval-lax --nbval-cell-timeout=300 -n 2 --dist loadscope book
+	$(BIN)/python -m tools.run_notebooks
 
-# The built pages, from the notebooks as they ran: first as files, then in a browser.
+paper: book
+	$(BIN)/python -m tools.paper.make_pdf _build/html
+	$(BIN)/python -m tools.paper.make_epub _build/html
+
+# The built pages: first as files, then in a browser.
 # SCREENSHOTS=FOLDER keeps pictures of each page, wide and narrow, light and dark.
-pages: notebooks
-	$(BIN)/jupyter-book build -W -n --keep-going --path-output _build/checked .
-	$(BIN)/python -m tools.slides.make_slides _build/checked/_build
-	$(BIN)/python -m tools.slides.figures_zip _build/checked/_build
-	$(BIN)/python -m tools.paper.make_pdf _build/checked/_build/html
-	$(BIN)/python -m tools.paper.make_epub _build/checked/_build/html
-	$(BIN)/python tests/book/check_built_book.py _build/checked/_build/html
-	$(BIN)/pytest tests/browser -n 2 --durations 12 --built _build/checked/_build/html \
+pages: book
+	$(BIN)/python tests/book/check_built_book.py _build/html
+	$(BIN)/pytest tests/browser -n 2 $(TESTS) --durations 12 --built _build/html \
 		$(SCREENSHOTS:%=--screenshots %)
 
 # Do the links to other sites lead somewhere? No notebook is run for it.
@@ -122,17 +113,4 @@ clean:
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	$(PYTHON) tools/set_up.py $(VENV)
-	touch $@
-
-# Sphinx reads a page again when the page changes; what the extensions make of it may have changed too.
-_build/tools-unchanged: _config.yml $(wildcard tools/*.py tools/*/*.py book/_templates/*)
-	rm -rf _build/.doctrees
-	mkdir -p _build
-	touch $@
-
-# Jupyter Book executes a notebook again when the notebook changes. The outputs depend on the
-# package and the ledger too, so a change there throws the kept outputs and pages away.
-_build/code-unchanged: $(CODE)
-	rm -rf _build/.jupyter_cache _build/.doctrees
-	mkdir -p _build
 	touch $@

@@ -1,7 +1,6 @@
 """The Transformer in small pieces, one module a concept, in the order of the book."""
 
 from importlib import import_module
-from types import ModuleType
 
 from d2lmini.attention import MultiHeadAttention, scaled_dot_product_attention
 from d2lmini.data import (
@@ -60,13 +59,9 @@ MODULES = {
     "bugs": "d2lmini.check.bugs", "check": "d2lmini.check", "figures": "d2lmini.figures"
 }  # fmt: skip
 __all__ = [
-    *(
-        name
-        for name, value in globals().items()
-        if name[0] != "_" and not isinstance(value, (ModuleType, tuple, dict))
-    ),
+    *(n for n, value in globals().items() if getattr(value, "__module__", "")[:7] == "d2lmini"),
     *PLOTS,
-]
+]  # fmt: skip
 
 
 def __getattr__(name):

@@ -11,12 +11,23 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import nbval.plugin
+from filelock import FileLock
 from jupyter_cache import get_cache
+from jupyter_cache.base import CacheBundleIn
 from nbclient import NotebookClient
 from nbval.plugin import IPyNbCell
 
 from tools.extensions.portable import expanded
-from tools.run_notebooks import keep
+
+
+def keep(notebook, path, cache):
+    """Put a notebook that has been run where Jupyter Book looks for it."""
+    bundle = CacheBundleIn(notebook, str(path))
+    # One at a time: the cache looks for what is too old, and would throw out what another process
+    # has just put in.
+    with FileLock(cache.path / "keep.lock"):
+        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+
 
 # nbval has no setting for how a notebook is read.
 nbval.plugin.nbformat = SimpleNamespace(read=lambda path, as_version: expanded(path))

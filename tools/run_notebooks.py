@@ -1,79 +1,73 @@
-"""Run the book's notebooks, as many at a time as there are cores; `python -m tools.run_notebooks`.
+"""Run the notebooks whose outputs are not kept, longest first: python -m tools.run_notebooks
 
-Jupyter Book runs one after the other, which takes twice as long on two cores. It finds what was
-run here in its cache.
+Each is run by nbval, with its solutions, as many at a time as there are cores. Outputs are kept in
+_build/.jupyter_cache, where Jupyter Book finds them, under a hash of all that they depend on
+(dependencies.py): what is kept is not run again.
 """
 
-import functools
+import os
+import subprocess
 import sys
-from multiprocessing import Pool
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-import yaml
-from filelock import FileLock
 from jupyter_cache import get_cache
-from jupyter_cache.base import CacheBundleIn
-from jupyter_cache.executors.utils import single_nb_execution
 from tqdm import tqdm
 
 from tools.extensions.portable import expanded
 
 ROOT = Path(__file__).parents[1]
+NBVAL = ("-m", "pytest", "-p", "tools.keep_outputs", "-p", "no:cacheprovider", "-q",
+         "--nbval-lax", "--nbval-cell-timeout=300", "--no-header")  # fmt: skip
 
 
-def keep(notebook, path, cache):
-    """Put a notebook that has been run where Jupyter Book looks for it."""
-    bundle = CacheBundleIn(notebook, str(path))
-    # One at a time: the cache looks for what is too old, and would throw out what another process
-    # has just put in.
-    with FileLock(cache.path / "keep.lock"):
-        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+def outdated(paths, build):
+    """Of these notebooks those that have to run, longest first as far as that can be told."""
+    cache = get_cache(build / ".jupyter_cache")
+    cache.change_cache_limit(200)  # several states of each notebook, not a thousand
+    found = []
+    for path in paths:
+        try:
+            cache.match_cache_notebook(expanded(path))
+        except KeyError:
+            found.append(path)
+    return sorted(found, key=lambda path: path.stat().st_size, reverse=True)
 
 
-def run(path, folder, timeout):
-    """Run one notebook with its solutions, unless the cache in folder has it.
-
-    Returns (path, seconds, what went wrong); seconds are None for one that the cache had.
-    """
-    cache, notebook = get_cache(folder), expanded(path)
-    try:
-        cache.match_cache_notebook(notebook)
-    except KeyError:
-        ran = single_nb_execution(
-            notebook,
-            path.parent,
-            timeout,
-            allow_errors=False,
-            # Each kernel would warn that it talks to us without encryption, on this machine.
-            extra_arguments=["--log-level=ERROR"],
-        )
-        if ran.err is None:
-            keep(notebook, path, cache)
-        return path, ran.time, ran.exc_string
-    return path, None, None
+def run(path, build):
+    """Run a notebook in a process of its own; seconds, and what it said if a cell failed."""
+    start = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, *NBVAL, "--keep-outputs", str(build), str(path)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    return (
+        time.monotonic() - start,
+        done.stdout + done.stderr if done.returncode else "",
+    )
 
 
-def main(build):
-    """Fill the cache of a build folder with what is not in it yet; say what took how long."""
-    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-    settings = {
-        "folder": build / ".jupyter_cache",
-        "timeout": config["execute"]["timeout"],
-    }
-    get_cache(settings["folder"]).list_cache_records()  # makes its database, once
-    notebooks, failed = sorted((ROOT / "book").glob("*.ipynb")), []
-    # jupyter-cache's own "local-parallel" hands out two at a time: a core would wait at the end.
-    with Pool() as pool:
-        results = pool.imap_unordered(functools.partial(run, **settings), notebooks)
-        bar = tqdm(results, "Notebooks", len(notebooks), unit="", disable=None)
-        for path, seconds, error in bar:
-            took = "as before" if seconds is None else f"{seconds:7.1f} s"
-            bar.write(f"{path.stem:28}{'failed' if error else took:>9}")
-            if error:
-                failed.append(f"{path}\n{error}")
+def main(names=()):
+    """Run what has changed, of all notebooks or of those whose names begin so."""
+    build = ROOT / "_build"
+    paths = sorted((ROOT / "book").glob("*.ipynb"))
+    paths = [p for p in paths if not names or p.name.startswith(tuple(names))]
+    left, failed = outdated(paths, build), []
+    print(f"Notebooks: {len(left)} of {len(paths)} to run.", flush=True)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = {pool.submit(run, path, build): path for path in left}
+        bar = tqdm(as_completed(runs), "Notebooks", len(runs), unit="", disable=None)
+        for done in bar:
+            (seconds, said), path = done.result(), runs[done]
+            bar.write(f"{path.stem:28}{'failed' if said else f'{seconds:7.1f} s':>9}")
+            failed += [said] if said else []
     if failed:
         raise SystemExit("\n".join(failed))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "_build")
+    main(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""The package stays small, documented, and cheap to import; `make lint` checks what imports what."""
+"""The package stays small, documented and cheap to import; `make lint` checks what imports what."""
 
 import ast
 import subprocess

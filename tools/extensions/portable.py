@@ -18,6 +18,7 @@ Cells of a solution are run with the notebook's own in the build and in the test
 notebook does not have them.
 """
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -26,6 +27,7 @@ from runpy import run_path
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from tools.dependencies import key
 from tools.extensions.figure_links import as_html
 
 # Two files of the package without the package, which would load PyTorch: seconds for nothing.
@@ -121,14 +123,43 @@ def expand(notebook):
 
 
 def expanded(path):
-    """The notebook of a file, as the build reads it."""
-    return expand(nbformat.read(path, as_version=4))
+    """The notebook of a file, as the build reads it, and by what its outputs are found.
+
+    The cache looks for outputs by the code of a notebook and its kernelspec. So a hash of all
+    else that they depend on lies there, and outputs of another state of the package don't match.
+    """
+    notebook = expand(nbformat.read(path, as_version=4))
+    code = "\n".join(c.source for c in notebook.cells if c.cell_type == "code")
+    page = Path(path).stem
+    slug = next((s for s, row in EXERCISE_PAGES.items() if row.file == page), None)
+    notebook.metadata.setdefault("kernelspec", {})["depends_on"] = key(code, slug)
+    return notebook
+
+
+def depends_on(notebook):
+    """The hash that expanded() has put into a notebook."""
+    return notebook.metadata.kernelspec["depends_on"]
+
+
+def pages_with_other_outputs(app, env, added, changed, removed):
+    """Pages to read again although their notebooks are as before: the package has changed."""
+    left = env.found_docs - added - changed
+    paths = {name: Path(env.doc2path(name)) for name in left}
+    return [
+        name
+        for name, path in paths.items()
+        if path.suffix == ".ipynb"
+        and env.metadata[name].get("depends_on") != depends_on(expanded(path))
+    ]
 
 
 def on_source_read(app, docname, content):
     """Sphinx hands over the text of a page, and takes it back."""
-    if Path(app.env.doc2path(docname)).suffix == ".ipynb":
-        content[0] = json.dumps(expand(nbformat.reads(content[0], as_version=4)))
+    path = app.env.doc2path(docname)
+    if Path(path).suffix == ".ipynb":
+        notebook = expanded(path)
+        app.env.metadata[docname]["depends_on"] = depends_on(notebook)
+        content[0] = json.dumps(notebook)
     else:
         content[0] = expand_markdown(content[0])
 
@@ -144,6 +175,14 @@ def number_as_in_the_notebook(app, builder):
 
 
 def setup(app):
+    # When an extension or a template changes, all pages are read and written anew.
+    files = [
+        *Path(__file__).parent.glob("*.py"),
+        *Path(app.srcdir).glob("book/_templates/*"),
+    ]
+    made_by = hashlib.sha256(b"".join(map(Path.read_bytes, sorted(files)))).hexdigest()
+    app.add_config_value("made_by", made_by, "env", str)
+    app.connect("env-get-outdated", pages_with_other_outputs)
     app.connect("source-read", on_source_read)
     app.connect("write-started", number_as_in_the_notebook)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""All plots and pictures of the chapters as SVG files, in one zip: make figures.
+"""All plots and pictures of the chapters as SVG files, in one zip.
 
 They are for other people's slides, so they look the same wherever they are opened: letters are
 outlines, the dots of a heat-map are squares that no program blurs, and links are written as SVG 1.1

@@ -1,4 +1,4 @@
-"""A deck of slides for each chapter, from the notebooks as they ran: make slides.
+"""A deck of slides for each chapter, from the notebooks as they ran.
 
 What is shown is said in the metadata of the cells, by Jupyter's own slide types: "slide" and
 "subslide" begin a slide, "-" goes on with it, a "fragment" appears on it at the next key, and
