@@ -287,7 +287,7 @@ def decoding(num_steps=100):
     same = [texts[name].equal(texts["ours"]) for name in ("inputs", "prefix")]
     assert all(same), "all three must write the same texts"
     name = "greedy, 64 sentences, 100 steps, d = 256, over"
-    yield f"{name} the prefix anew", "≥ 8", times(found["prefix"], found["ours"])
+    yield f"{name} recomputing the prefix", "≥ 8", times(found["prefix"], found["ours"])
     yield f"{name} kept inputs", "≥ 2", times(found["inputs"], found["ours"])
 
 

@@ -32,9 +32,7 @@ def users():
 def test_what_one_notebook_uses_runs_one_notebook(users):
     assert users["exercises/puzzles.py"] == {"mask-puzzles"}
     assert users["exercises/masks.py"] == users["figures/masks.js"] == {"02-masks"}
-    assert (
-        users["figures/walk.py"] == users["tasks/trajectories.py"] == {"11-walking-on"}
-    )
+    assert users["figures/walk.py"] == {"11-walking-on"}
     assert users["results/eth-ucy-choice.json"] == {"11-walking-on"}
     assert not [file for file in users if file.startswith("course/")]
 

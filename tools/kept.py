@@ -1,0 +1,29 @@
+"""What the build has made before, kept by the content of what it was made from."""
+
+import hashlib
+from pathlib import Path
+
+KEPT = Path(__file__).parents[1] / "_build" / "kept"
+STATES = 4  # of each thing: a few branches, say
+
+
+def kept(name, inputs, make):
+    """The bytes that make() gives, made anew only if name has not been made from these inputs.
+
+    Args:
+        inputs: strings, bytes or paths of files, whose contents count.
+    """
+    digest = hashlib.sha256()
+    for part in inputs:
+        data = part.read_bytes() if isinstance(part, Path) else part
+        digest.update(hashlib.sha256(data.encode() if isinstance(data, str) else data).digest())
+    path = KEPT / f"{name}-{digest.hexdigest()[:16]}"
+    if not path.exists():
+        KEPT.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        part.write_bytes(make())
+        part.replace(path)  # a build that is killed leaves nothing half
+        old = sorted(KEPT.glob(f"{name}-*"), key=lambda file: file.stat().st_mtime)
+        for file in old[:-STATES]:
+            file.unlink(missing_ok=True)
+    return path.read_bytes()
