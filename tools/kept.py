@@ -16,11 +16,13 @@ def kept(name, inputs, make):
     digest = hashlib.sha256()
     for part in inputs:
         data = part.read_bytes() if isinstance(part, Path) else part
-        digest.update(hashlib.sha256(data.encode() if isinstance(data, str) else data).digest())
+        digest.update(
+            hashlib.sha256(data.encode() if isinstance(data, str) else data).digest()
+        )
     path = KEPT / f"{name}-{digest.hexdigest()[:16]}"
     if not path.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
+        part = path.with_name(f"{path.name}.part")
         part.write_bytes(make())
         part.replace(path)  # a build that is killed leaves nothing half
         old = sorted(KEPT.glob(f"{name}-*"), key=lambda file: file.stat().st_mtime)

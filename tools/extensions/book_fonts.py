@@ -5,6 +5,8 @@ Open Font License, cut down to the characters of the book; for others a reader's
 What is cut down has a name of its own, as the licence asks for fonts whose name is reserved.
 """
 
+import functools
+import io
 import logging
 import re
 from importlib.metadata import distribution
@@ -13,6 +15,8 @@ from pathlib import Path
 import fontpkg
 from fontTools import subset
 from fontTools.ttLib import TTFont
+
+from tools.kept import kept
 
 # Latin with accents, Greek, punctuation, arrows, mathematical signs
 CHARACTERS = (
@@ -64,7 +68,14 @@ NAMES = (1, 3, 4, 6, 16)
 
 def cut_down(source, name, characters, target):
     """Write a font with these characters alone, and another name, for pages."""
-    font = TTFont(source)
+    inputs = Path(source), name, repr(sorted(characters)), Path(__file__)
+    make = functools.partial(cut, source, name, characters)
+    target.write_bytes(kept(f"font-{target.stem}", inputs, make))
+
+
+def cut(source, name, characters):
+    """The bytes of that font."""
+    font, out = TTFont(source), io.BytesIO()
     if "MATH" in font:
         keep_low_roots(font)
         level_scripts(font)
@@ -75,7 +86,8 @@ def cut_down(source, name, characters, target):
     for record in font["name"].names:
         if record.nameID in NAMES:
             record.string = name.replace(" ", "") if record.nameID == 6 else name
-    subset.save_font(font, target, options)
+    subset.save_font(font, out, options)
+    return out.getvalue()
 
 
 def keep_low_roots(font):

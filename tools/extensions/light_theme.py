@@ -12,9 +12,11 @@ from pathlib import Path
 import tinycss2
 
 from tools.extensions.book_fonts import cut_down
+from tools.kept import kept
 
 SHEETS = ("styles/*.css", "mystnb.*.css")
 WORD = re.compile(r"[\w-]+")
+NAME = re.compile(r"[.#]([\w-]+)")  # of a class or an id in a style sheet
 COMPOSED = {"bs-tooltip-auto"}  # which Bootstrap puts together from two words
 ICON = re.compile(r"[\ue000-\uf8ff]")
 RESERVED = re.compile(r"Font Awesome\\? 6")  # the name of what is not cut down
@@ -82,6 +84,12 @@ def with_imports(path):
     return IMPORT.sub(imported, path.read_text(encoding="utf-8"))
 
 
+def cut_sheet(css, words):
+    """The bytes of a style sheet, less the rules that no word asks for."""
+    css = used_rules(tinycss2.parse_stylesheet(css), words)
+    return RESERVED.sub("Book Icons", TRUETYPE.sub("", css)).encode()
+
+
 def make_light(app, exception):
     """Cut the style sheets, then the icons to those that are left."""
     if exception or app.builder.format != "html":
@@ -90,9 +98,10 @@ def make_light(app, exception):
     static = out / "_static"
     words, icons = words_of(out), set()
     for path in (path for pattern in SHEETS for path in static.glob(pattern)):
-        rules = tinycss2.parse_stylesheet(with_imports(path))
-        css = TRUETYPE.sub("", used_rules(rules, words))
-        path.write_text(RESERVED.sub("Book Icons", css), encoding="utf-8")
+        css = with_imports(path)
+        inputs = css, repr(sorted(words & {*NAME.findall(css)})), Path(__file__)
+        css = kept(path.name, inputs, lambda css=css: cut_sheet(css, words)).decode()
+        path.write_text(css, encoding="utf-8")
         icons.update(map(ord, ICON.findall(css)))
     for path in static.glob("vendor/fontawesome/webfonts/*.woff2"):
         cut_down(path, "Book Icons", icons, path)

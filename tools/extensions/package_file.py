@@ -10,7 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools.extensions.addresses import ROOT
+from tools.extensions.addresses import ROOT, wheel_name
+from tools.kept import kept
 
 WHAT = ("d2lmini", "pyproject.toml", "README.md", "LICENSE")
 # What tools leave there, and recordings of results that have not ended
@@ -31,24 +32,38 @@ def copy_project(what, folder):
 
 
 def build_wheel(folder):
-    """Put the wheel of the package into a folder.
-
-    From a copy: what setuptools leaves in a project would go into the next wheel.
-    """
+    """Put the wheel of the package into a folder."""
     with tempfile.TemporaryDirectory() as copy:
         copy_project(WHAT, Path(copy))
+        wheel = kept("wheel", contents(Path(copy)), lambda: wheel_of(Path(copy)))
+    (folder / wheel_name()).write_bytes(wheel)
+
+
+def contents(folder):
+    """Names and contents of the files in a folder."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            yield path.relative_to(folder).as_posix()
+            yield path
+
+
+def wheel_of(project):
+    """The bytes of the wheel of a copy: what setuptools leaves would go into the next wheel."""
+    with tempfile.TemporaryDirectory() as out:
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "build", "--wheel", "--no-isolation"),
-                *("--outdir", str(folder.resolve()), copy),
+                *("--outdir", out, str(project)),
             ],
             capture_output=True,
             text=True,
             # The same files give the same wheel, whenever it is made.
             env=os.environ | {"SOURCE_DATE_EPOCH": "1577836800"},
         )
-    if done.returncode:
-        raise RuntimeError(f"the wheel could not be built:\n{done.stderr}")
+        if done.returncode:
+            raise RuntimeError(f"the wheel could not be built:\n{done.stderr}")
+        (wheel,) = Path(out).iterdir()
+        return wheel.read_bytes()
 
 
 def on_build_finished(app, exception):

@@ -18,6 +18,8 @@ from docutils import nodes
 from docutils.utils import new_document
 from sphinx.search import IndexBuilder
 
+from tools.kept import kept
+
 # Not code that is folded away and what cells print, which is half of the text, nor what would give
 # an answer away.
 NOT_SAID = (
@@ -80,6 +82,11 @@ def parts_of(html):
     return reversed(found)
 
 
+def saved(html):
+    """parts_of a page, as bytes."""
+    return json.dumps([*parts_of(html)]).encode()
+
+
 def section_index(pages, env):
     """What the search page needs, from (name, HTML) of the pages."""
     # Sphinx keeps its index of pages in the environment; this one has a place of its own.
@@ -89,7 +96,11 @@ def section_index(pages, env):
     builder.lang.stem = functools.cache(builder.lang.stem)
     texts, titles = {}, {}
     for name, html in pages:
-        for anchor, title, text in parts_of(html):
+        inputs = html, Path(__file__)
+        parts = kept(
+            f"search-{name.replace('/', '-')}", inputs, lambda html=html: saved(html)
+        )
+        for anchor, title, text in json.loads(parts):
             titles.setdefault(name, title)
             texts[f"{name}#{anchor}"] = text
             document = new_document("")

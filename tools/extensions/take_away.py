@@ -7,6 +7,7 @@ All notebooks, as a zip with the package, so that they run where the pages have 
 project, as a zip: who has Python and nothing else types `make lab` in it, or `make book`.
 """
 
+import io
 import re
 import tempfile
 import time
@@ -25,7 +26,8 @@ from tools.extensions.addresses import (
     wheel_name,
 )
 from tools.extensions.install_cell import requirement, with_install_cell
-from tools.extensions.package_file import copy_project
+from tools.extensions.package_file import contents, copy_project
+from tools.kept import kept
 
 PROJECT = (
     *(".ci", ".devcontainer", ".dockerignore", ".gitattributes", ".github", ".gitignore"),
@@ -77,16 +79,22 @@ def lead_to_site(folder, site):
 def write_zip(path, folder):
     """A folder as a zip that unpacks into one.
 
-    Its files are of today: who unpacks a newer project over an older one has make see that.
+    Its files are of the day on which they changed: make sees that an unpacked project is newer.
     """
-    today = time.localtime()[:6]
-    with zipfile.ZipFile(path, "w") as out:
+    path.write_bytes(kept(path.stem, contents(folder), lambda: zipped(path, folder)))
+
+
+def zipped(path, folder):
+    """The bytes of that zip."""
+    today, file_like = time.localtime()[:6], io.BytesIO()
+    with zipfile.ZipFile(file_like, "w") as out:
         for file in sorted(folder.rglob("*")):
             if file.is_file():
                 name = Path(path.stem, file.relative_to(folder)).as_posix()
                 entry = zipfile.ZipInfo(name, today)
                 entry.external_attr = file.stat().st_mode << 16  # .ci/run can be run
-                out.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED, 9)
+                out.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
+    return file_like.getvalue()
 
 
 def zip_notebooks(wheel, path):

@@ -10,6 +10,7 @@ import base64
 import csv
 import html
 import io
+import json
 import re
 import sys
 import zipfile
@@ -26,6 +27,8 @@ from PIL import Image
 
 from tools.extensions.addresses import settings
 from tools.extensions.figure_links import titles
+from tools.extensions.portable import expanded
+from tools.kept import kept
 from tools.slides.make_slides import CHAPTERS, ROOT, VIEW, address_of, ran
 
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
@@ -166,12 +169,23 @@ def files(build):
 
 
 def main(build):
-    """Write the zip: the same files give the same bytes."""
-    with zipfile.ZipFile(build / "html" / "figures.zip", "w") as out:
+    """Write the zip, if a chapter has changed."""
+    paths = [ROOT / "book" / f"{chapter.file}.ipynb" for chapter in CHAPTERS.values()]
+    inputs = [json.dumps(expanded(path)) for path in paths]
+    inputs += [repr(settings()), repr(titles()), Path(__file__)]
+    data = kept("figures", inputs, lambda: zipped(build))
+    (build / "html" / "figures.zip").write_bytes(data)
+
+
+def zipped(build):
+    """The bytes of the zip: the same files give the same."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as out:
         for name, text in files(build).items():
             entry = zipfile.ZipInfo(f"figures/{name}")  # of 1980
             entry.external_attr = 0o644 << 16
             out.writestr(entry, text, zipfile.ZIP_DEFLATED, 9)
+    return file.getvalue()
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from tools.extensions.addresses import CHAPTERS, addresses, settings
 from tools.extensions.code_hues import paint_code
 from tools.extensions.offline_book import light_state
 from tools.extensions.portable import CLOSED, expanded
+from tools.kept import kept
 
 ROOT = Path(__file__).parents[2]
 LOOKS = Path(__file__).parent / "slides_template"
@@ -363,10 +364,15 @@ def main(build):
     pages, cache = build / "html", get_cache(build / ".jupyter_cache")
     out, looks, decks = pages / "slides", shared(pages), []
     out.mkdir(exist_ok=True)
+    made_by = repr(config), repr(looks), Path(__file__), *sorted(LOOKS.iterdir())
     for chapter in CHAPTERS.values():
         path = ROOT / "book" / f"{chapter.file}.ipynb"
-        page = deck(chapter, *ran(path, cache), looks, config)
-        (out / chapter.page).write_text(page, encoding="utf-8", newline="\n")
+
+        def make(chapter=chapter, path=path):
+            return deck(chapter, *ran(path, cache), looks, config).encode()
+
+        inputs = json.dumps(expanded(path)), *made_by
+        (out / chapter.page).write_bytes(kept(f"slides-{chapter.slug}", inputs, make))
         decks.append(f'<li><a href="{chapter.page}">{chapter.title}</a></li>')
     index = INDEX.format(book=config["title"], decks="\n".join(decks))
     (out / "index.html").write_text(index, encoding="utf-8", newline="\n")

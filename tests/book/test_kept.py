@@ -1,0 +1,43 @@
+"""What the build has made is made again when its inputs change, and is never half there."""
+
+import pytest
+
+from tools import kept as module
+from tools.kept import STATES, kept
+
+
+@pytest.fixture(autouse=True)
+def empty(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "KEPT", tmp_path / "kept")
+
+
+def test_the_same_inputs_are_made_once(tmp_path):
+    made, file = [], tmp_path / "input"
+
+    def make():
+        made.append(len(made))
+        return b"%d" % made[-1]
+
+    file.write_text("a")
+    assert [kept("x", ["1", file], make) for _ in range(3)] == [b"0"] * 3
+    file.write_text("b")
+    assert kept("x", ["1", file], make) == b"1"
+    file.write_text("a")  # a branch, and back
+    assert kept("x", ["1", file], make) == b"0"
+    assert kept("x", [b"1", file], make) == b"0"
+    assert kept("y", ["1", file], make) == b"2"
+
+
+def test_few_states_are_kept():
+    for number in range(9):
+        kept("x", [str(number)], lambda: b"")
+    assert len([*module.KEPT.iterdir()]) == STATES
+
+
+def test_what_is_interrupted_is_made_again():
+    def interrupted():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kept("x", [], interrupted)
+    assert kept("x", [], lambda: b"whole") == b"whole"
