@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.thorough
+
 FIGURE = ".d2lmini-figure"
 # What has time in it, and the name of the button that plays it.
 FILMS = {"book/08-training.html": "Play", "book/index.html": "Write it again"}

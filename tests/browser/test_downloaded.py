@@ -10,6 +10,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[2]
 # With their markers: some packages are locked to one version for each of several Pythons.
 LOCKED = [

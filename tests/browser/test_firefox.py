@@ -10,6 +10,8 @@ import pytest
 from d2lmini.support.ledger import RESULTS
 from d2lmini.tasks.translator import SubwordTranslator
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[2]
 
 # What a figure says, and what its controls are set to.

@@ -15,6 +15,8 @@ import nbformat
 import pytest
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.thorough
+
 BOOK = Path(__file__).parents[2] / "book"
 NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
 CELLS = [

@@ -9,6 +9,8 @@ from fontTools.ttLib import TTFont
 
 from tools.extensions.light_theme import RESERVED, SHEETS
 
+pytestmark = pytest.mark.thorough
+
 PACKAGES = {
     "pydata-sphinx-theme.css": (
         "pydata-sphinx-theme",

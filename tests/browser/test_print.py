@@ -11,6 +11,8 @@ import pypdfium2
 import pytest
 from bs4 import BeautifulSoup
 
+pytestmark = pytest.mark.thorough
+
 TEX = re.compile(r"\\(?:[()\[\]]|mathbf|textcolor|tfrac|begin)")
 HEADING = re.compile(r'<h1>(.*?)<a class="headerlink"')
 RIGHT = 595 - 22 / 25.4 * 72  # where the text of an A4 page ends, in points

@@ -10,6 +10,8 @@ import pytest
 
 from d2lmini.support.chapters import CHAPTERS
 
+pytestmark = pytest.mark.thorough
+
 each_deck = pytest.mark.parametrize("chapter", CHAPTERS.values(), ids=list(CHAPTERS))
 
 # Of each slide: by how much its content is larger than it, and its smallest letters. A live figure
