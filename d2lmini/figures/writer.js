@@ -2,7 +2,7 @@
 import { choice, make, matrix, show, slider, steady, strangersNote, textField } from "./matrix.js";
 import { between, controlState, each, figure, isText, upTo } from "./frame.js";
 import { dot, normalise, RESERVED } from "./forward.js";
-import { chance, drawn, makeWriter, probabilitiesOf } from "./modern.js";
+import { chance, drawn, makeWriter, probabilitiesOf } from "./today.js";
 
 const SHOWN = 8; // candidates that are listed
 const LEAST = 0.0005; // with less they are not

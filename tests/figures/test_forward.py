@@ -518,7 +518,7 @@ def test_the_writer_agrees(browser):
         for norm in (net.norm, net.blocks[0].norm1, net.blocks[1].norm2):
             torch.nn.init.normal_(norm.weight)  # else it is 1 everywhere
         figure = figures.explore_writer(net, tokens, ["a b c"])
-        page = open_page(browser, figure, "modern.js", "makeWriter")
+        page = open_page(browser, figure, "today.js", "makeWriter")
         text = torch.randint(len(tokens), (1, 9))
         for weight in net.parameters():  # a page holds them in 8 bits
             weight.data = from_bytes(*to_bytes(weight.data))
@@ -543,7 +543,7 @@ def test_the_writer_agrees(browser):
 def test_luck_is_drawn_by_the_probabilities(browser):
     net = LanguageModel(6, 8, 16, 2, 1, 1, max_len=5).eval()
     figure = figures.explore_writer(net, ["a", "b", "<bos>", "c", "d", "e"], [""])
-    page = open_page(browser, figure, "modern.js", "makeWriter")
+    page = open_page(browser, figure, "today.js", "makeWriter")
     logits = torch.tensor([2.0, 0.0, 1.0, -1.0], dtype=torch.float64)
     for temperature, k in ((1.0, 4), (0.5, 4), (3.0, 2), (1.0, 1)):
         script = f"(logits) => probabilitiesOf(logits, {temperature}, {k})"
