@@ -88,7 +88,10 @@ def partner(colour):
         rgb = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
         (found,), (off,) = on_scale(np.array([rgb]))
         if off > 3:
-            raise ValueError(f"colour {colour} of a plot needs a partner in {__file__}")
+            raise ValueError(
+                f"colour ({colour}) of a plot must have a partner for the dark theme: add it to "
+                "PARTNER in tools/extensions/dark_plots.py"
+            )
         return "#" + bytes(found.tolist()).hex()
     return PARTNER[colour]
 
