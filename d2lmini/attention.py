@@ -6,7 +6,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2lmini.masks import masked_softmax
-from d2lmini.support.arguments import check_attention, check_heads, check_sequences
+from d2lmini.support.arguments import (
+    check_arguments,
+    check_attention,
+    check_divisible,
+    check_floats,
+)
 
 
 def scaled_dot_product_attention(
@@ -53,13 +58,14 @@ class MultiHeadAttention(nn.Module):
         dropout: probability with which a weight is dropped in training.
         bias: whether the four projections have one.
     Raises:
-        TypeError, ValueError: see arguments.check_heads and check_sequences.
+        TypeError, ValueError: num_heads does not divide num_hiddens, or a shape is wrong.
     Source: Vaswani et al. 2017, section 3.2.2; chapter 4.
     """
 
     def __init__(self, num_hiddens, num_heads, dropout, bias=False):
         super().__init__()
-        check_heads(num_hiddens, num_heads, dropout, bias)
+        check_divisible(num_hiddens=num_hiddens, num_heads=num_heads)
+        check_arguments(dropout=dropout, bias=bias)
         self.num_hiddens, self.num_heads = num_hiddens, num_heads
         self.dropout = dropout
         self.W_q = nn.Linear(num_hiddens, num_hiddens, bias=bias)
@@ -74,12 +80,13 @@ class MultiHeadAttention(nn.Module):
 
     def project(self, keys, values):
         """Keys and values as the heads see them; a decoder keeps them for its next step."""
-        check_sequences(self.num_hiddens, keys=keys, values=values)
+        check_floats("keys", keys, "batch", "steps", self.num_hiddens)
+        check_floats("values", values, *keys.shape)
         return self.split_heads(self.W_k(keys)), self.split_heads(self.W_v(values))
 
     def attend(self, queries, K, V, mask=None):
         """Attend to keys and values that are projected already."""
-        check_sequences(self.num_hiddens, queries=queries)
+        check_floats("queries", queries, "batch", "steps", self.num_hiddens)
         Q = self.split_heads(self.W_q(queries))
         dropout = self.dropout if self.training else 0.0
         output, _ = scaled_dot_product_attention(Q, K, V, mask, dropout)

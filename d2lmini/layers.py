@@ -2,12 +2,7 @@
 
 from torch import nn
 
-from d2lmini.support.arguments import (
-    check_network,
-    check_same_shape,
-    check_sizes,
-    check_vectors,
-)
+from d2lmini.support.arguments import check_arguments, check_floats
 
 
 class PositionWiseFFN(nn.Module):
@@ -21,21 +16,21 @@ class PositionWiseFFN(nn.Module):
         X: (batch, steps, num_hiddens)
         result: (batch, steps, num_outputs)
     Raises:
-        TypeError, ValueError: see arguments.check_sizes and check_vectors.
+        TypeError, ValueError: a size is not a count, or X has another width.
     Source: Vaswani et al. 2017, section 3.3; chapter 5.
     """
 
     def __init__(self, num_hiddens, ffn_num_hiddens, num_outputs=None):
         super().__init__()
-        num_outputs = num_hiddens if num_outputs is None else num_outputs
-        check_network(num_hiddens, ffn_num_hiddens, num_outputs)
+        check_arguments(num_hiddens=num_hiddens, ffn_num_hiddens=ffn_num_hiddens)
+        check_arguments(num_outputs=num_outputs)
         self.num_hiddens = num_hiddens
         self.dense1 = nn.Linear(num_hiddens, ffn_num_hiddens)
         self.relu = nn.ReLU()
-        self.dense2 = nn.Linear(ffn_num_hiddens, num_outputs)
+        self.dense2 = nn.Linear(ffn_num_hiddens, num_outputs or num_hiddens)
 
     def forward(self, X):
-        check_vectors("X", X, self.num_hiddens)
+        check_floats("X", X, ..., self.num_hiddens)
         return self.dense2(self.relu(self.dense1(X)))
 
 
@@ -55,11 +50,12 @@ class AddNorm(nn.Module):
 
     def __init__(self, num_hiddens, dropout):
         super().__init__()
-        check_sizes(num_hiddens=num_hiddens, dropout=dropout)
+        check_arguments(num_hiddens=num_hiddens, dropout=dropout)
         self.num_hiddens = num_hiddens
         self.dropout = nn.Dropout(dropout)
         self.norm = nn.LayerNorm(num_hiddens)
 
     def forward(self, X, Y):
-        check_same_shape(X, Y, self.num_hiddens)
+        check_floats("X", X, ..., self.num_hiddens)
+        check_floats("Y", Y, *X.shape)
         return self.norm(X + self.dropout(Y))

@@ -2,7 +2,12 @@
 
 import torch
 
-from d2lmini.support.arguments import check_mask, check_queries_fit, check_valid_lens
+from d2lmini.support.arguments import (
+    check_at_most,
+    check_floats,
+    check_integers,
+    check_mask,
+)
 
 
 def padding_mask(valid_lens: torch.Tensor, num_steps: int) -> torch.Tensor:
@@ -20,7 +25,8 @@ def padding_mask(valid_lens: torch.Tensor, num_steps: int) -> torch.Tensor:
         ValueError: valid_lens is not one-dimensional or leaves [0, num_steps].
     Source: chapter 2.
     """
-    check_valid_lens(valid_lens, num_steps)
+    check_integers("valid_lens", valid_lens, "batch")
+    check_at_most("valid_lens", valid_lens, "num_steps", num_steps)
     steps = torch.arange(num_steps, device=valid_lens.device)
     mask = steps < valid_lens[:, None]  # (batch, steps)
     return mask[:, None, None, :]  # (batch, heads = 1, queries = 1, keys)
@@ -45,7 +51,7 @@ def causal_mask(
     Source: Vaswani et al. 2017, section 3.2.3; chapter 2.
     """
     num_keys = num_queries if num_keys is None else num_keys
-    check_queries_fit(num_queries, num_keys)
+    check_at_most("num_queries", num_queries, "num_keys", num_keys)
     everything = torch.ones(num_queries, num_keys, dtype=torch.bool, device=device)
     return everything.tril(num_keys - num_queries)
 
@@ -67,7 +73,8 @@ def masked_softmax(
         TypeError, ValueError: see arguments.check_mask.
     Source: Vaswani et al. 2017, section 3.2.3; chapter 2.
     """
-    check_mask(mask, scores)
+    check_floats("scores", scores, ...)
+    check_mask(mask, scores.shape)
     if mask is None:
         return torch.softmax(scores, dim=-1)
     weights = torch.softmax(torch.where(mask, scores, float("-inf")), dim=-1)

@@ -11,15 +11,11 @@ from d2lmini.attention import scaled_dot_product_attention
 from d2lmini.losses import masked_cross_entropy, shift_right
 from d2lmini.masks import causal_mask
 from d2lmini.support.arguments import (
-    check_context,
-    check_grouped_heads,
-    check_integers,
-    check_network,
-    check_rotary,
-    check_sequences,
-    check_sizes,
-    check_vectors,
-    naming_bad_ids,
+    check_arguments,
+    check_at_most,
+    check_divisible,
+    check_floats,
+    check_tokens,
 )
 
 
@@ -36,12 +32,12 @@ class RMSNorm(nn.Module):
 
     def __init__(self, num_hiddens, eps=1e-5):
         super().__init__()
-        check_sizes(num_hiddens=num_hiddens)
+        check_arguments(num_hiddens=num_hiddens)
         self.weight = nn.Parameter(torch.ones(num_hiddens))
         self.eps = eps
 
     def forward(self, X):
-        check_vectors("X", X, len(self.weight))
+        check_floats("X", X, ..., len(self.weight))
         mean_square = X.pow(2).mean(dim=-1, keepdim=True)
         return X * torch.rsqrt(mean_square + self.eps) * self.weight
 
@@ -54,10 +50,11 @@ def rotate(X: torch.Tensor, start: int = 0) -> torch.Tensor:
     Shapes:
         X: (batch, heads, steps, head_size), head_size even; and so the result
     Raises:
-        TypeError, ValueError: see arguments.check_rotary.
+        TypeError, ValueError: X has another shape, head_size is odd, or start is negative.
     Source: Su et al. 2024; chapters 3 and 12.
     """
-    check_rotary(X, start)
+    check_floats("X", X, "batch", "heads", "steps", "head_size")
+    check_arguments(head_size=X.shape[-1], start=start)
     num_steps, head_size = X.shape[-2:]
     speeds = 10000 ** -(torch.arange(0, head_size, 2, device=X.device) / head_size)
     steps = torch.arange(start, start + num_steps, device=X.device)
@@ -87,7 +84,9 @@ class GroupedQueryAttention(nn.Module):
 
     def __init__(self, num_hiddens, num_heads, num_kv_heads):
         super().__init__()
-        check_grouped_heads(num_hiddens, num_heads, num_kv_heads)
+        check_divisible(num_hiddens=num_hiddens, num_heads=num_heads)
+        check_divisible(num_heads=num_heads, num_kv_heads=num_kv_heads)
+        check_arguments(head_size=num_hiddens // num_heads)
         self.num_hiddens = num_hiddens
         self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
         kv_hiddens = num_hiddens // num_heads * num_kv_heads
@@ -97,7 +96,7 @@ class GroupedQueryAttention(nn.Module):
         self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=False)
 
     def forward(self, X, cache=None):
-        check_sequences(self.num_hiddens, X=X)
+        check_floats("X", X, "batch", "steps", self.num_hiddens)
         start = 0 if cache is None else cache[0].shape[2]
         Q = rotate(self.split_heads(self.W_q(X), self.num_heads), start)
         K = rotate(self.split_heads(self.W_k(X), self.num_kv_heads), start)
@@ -130,14 +129,14 @@ class SwiGLU(nn.Module):
 
     def __init__(self, num_hiddens, ffn_num_hiddens):
         super().__init__()
-        check_network(num_hiddens, ffn_num_hiddens, num_hiddens)
+        check_arguments(num_hiddens=num_hiddens, ffn_num_hiddens=ffn_num_hiddens)
         self.num_hiddens = num_hiddens
         self.W_gate = nn.Linear(num_hiddens, ffn_num_hiddens, bias=False)
         self.W_up = nn.Linear(num_hiddens, ffn_num_hiddens, bias=False)
         self.W_down = nn.Linear(ffn_num_hiddens, num_hiddens, bias=False)
 
     def forward(self, X):
-        check_vectors("X", X, self.num_hiddens)
+        check_floats("X", X, ..., self.num_hiddens)
         return self.W_down(F.silu(self.W_gate(X)) * self.W_up(X))
 
 
@@ -182,8 +181,8 @@ class LanguageModel(nn.Module):
         max_len,
     ):  # fmt: skip
         super().__init__()
-        check_sizes(vocab_size=vocab_size, num_hiddens=num_hiddens)
-        check_sizes(num_layers=num_layers, max_len=max_len)
+        check_arguments(vocab_size=vocab_size, num_hiddens=num_hiddens)
+        check_arguments(num_layers=num_layers, max_len=max_len)
         self.max_len = max_len
         self.embedding = nn.Embedding(vocab_size, num_hiddens)
         # Logits of tied weights are products with these: a row of length 1 keeps them small.
@@ -193,10 +192,10 @@ class LanguageModel(nn.Module):
         self.norm = RMSNorm(num_hiddens)
 
     def forward(self, tokens, caches=None):
-        check_integers("tokens", tokens, "batch", "steps")
-        check_context(tokens, caches, self.max_len)
-        with naming_bad_ids(tokens, self.embedding.num_embeddings):
-            X = self.embedding(tokens)  # (batch, steps, num_hiddens)
+        check_tokens(tokens, self.embedding.num_embeddings)
+        past = 0 if caches is None else caches[0][0].shape[2]
+        check_at_most("text length", past + tokens.shape[1], "max_len", self.max_len)
+        X = self.embedding(tokens)  # (batch, steps, num_hiddens)
         new_caches = []
         for i, block in enumerate(self.blocks):
             X, cache = block(X, None if caches is None else caches[i])

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from d2lmini.support.arguments import check_positions, check_sizes, check_table
+from d2lmini.support.arguments import check_arguments, check_even, check_positions
 
 
 def sinusoidal_table(num_steps: int, num_hiddens: int) -> torch.Tensor:
@@ -20,7 +20,8 @@ def sinusoidal_table(num_steps: int, num_hiddens: int) -> torch.Tensor:
         ValueError: num_hiddens is odd.
     Source: Vaswani et al. 2017, section 3.5; chapter 3.
     """
-    check_table(num_steps, num_hiddens)
+    check_arguments(num_steps=num_steps)
+    check_even("num_hiddens", num_hiddens)
     positions = torch.arange(num_steps, dtype=torch.float32)[:, None]  # (steps, 1)
     exponents = torch.arange(0, num_hiddens, 2, dtype=torch.float32) / num_hiddens
     angles = positions / 10000**exponents  # (steps, num_hiddens / 2)
@@ -38,13 +39,13 @@ class PositionalEncoding(nn.Module):
     Shapes:
         X: (batch, steps, num_hiddens), and so the result
     Raises:
-        TypeError, ValueError: see arguments.check_sizes and check_positions; num_hiddens is odd.
+        TypeError, ValueError: see arguments.check_positions; num_hiddens is odd.
     Source: Vaswani et al. 2017, section 3.5; chapter 3.
     """
 
     def __init__(self, num_hiddens, dropout, max_len=1000):
         super().__init__()
-        check_sizes(num_hiddens=num_hiddens, dropout=dropout, max_len=max_len)
+        check_arguments(num_hiddens=num_hiddens, dropout=dropout, max_len=max_len)
         self.dropout = nn.Dropout(dropout)
         # A buffer moves with .to(device); it is no parameter, so no optimiser changes it.
         self.register_buffer(
@@ -66,7 +67,7 @@ class LearnedPositionalEncoding(nn.Module):
 
     def __init__(self, num_hiddens, dropout, max_len=1000):
         super().__init__()
-        check_sizes(num_hiddens=num_hiddens, dropout=dropout, max_len=max_len)
+        check_arguments(num_hiddens=num_hiddens, dropout=dropout, max_len=max_len)
         self.dropout = nn.Dropout(dropout)
         self.P = nn.Parameter(torch.randn(max_len, num_hiddens))
 

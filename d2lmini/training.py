@@ -10,12 +10,11 @@ from torch import nn
 
 from d2lmini.losses import seq2seq_loss
 from d2lmini.support.arguments import (
+    check_arguments,
     check_count,
     check_counted,
     check_evaluation,
-    check_modules,
     check_training,
-    check_vocabs,
     checked,
 )
 from d2lmini.support.history import History, NotFiniteError
@@ -26,7 +25,7 @@ def xavier_init(net: nn.Module) -> None:
 
     Source: Glorot and Bengio 2010; chapter 8.
     """
-    check_modules(net=net)
+    check_arguments(net=net)
     for module in net.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
@@ -125,7 +124,7 @@ def warmup(warmup_steps: int) -> Callable[[int], float]:
         warmup_steps: 0 gives the constant 1.
     Source: Vaswani et al. 2017, section 5.3; chapter 8.
     """
-    check_count("warmup_steps", warmup_steps, least=0)
+    check_arguments(warmup_steps=warmup_steps)
 
     def factor(step):
         if warmup_steps == 0:
@@ -207,7 +206,7 @@ def train_seq2seq(
         not counted).
     Source: chapter 8.
     """
-    check_vocabs(tgt_vocab=tgt_vocab)
+    check_arguments(tgt_vocab=tgt_vocab)
     loss = functools.partial(
         seq2seq_loss, bos=tgt_vocab.bos, label_smoothing=label_smoothing
     )

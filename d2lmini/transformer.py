@@ -10,13 +10,10 @@ from d2lmini.layers import AddNorm, PositionWiseFFN
 from d2lmini.masks import causal_mask, padding_mask
 from d2lmini.positions import PositionalEncoding
 from d2lmini.support.arguments import (
-    check_count,
-    check_integers,
-    check_lens_of,
-    check_modules,
-    check_sequences,
-    check_sizes,
-    naming_bad_ids,
+    check_arguments,
+    check_floats,
+    check_lens,
+    check_tokens,
 )
 
 
@@ -43,7 +40,7 @@ class EncoderBlock(nn.Module):
         self.addnorm2 = AddNorm(num_hiddens, dropout)
 
     def forward(self, X, mask=None):
-        check_sequences(self.addnorm1.num_hiddens, X=X)
+        check_floats("X", X, "batch", "steps", self.addnorm1.num_hiddens)
         Y = self.addnorm1(X, self.attention(X, X, X, mask))
         return self.addnorm2(Y, self.ffn(Y))
 
@@ -72,7 +69,8 @@ class DecoderBlock(nn.Module):
         self.addnorm3 = AddNorm(num_hiddens, dropout)
 
     def forward(self, X, memory, memory_mask=None, cache=None):
-        check_sequences(self.addnorm1.num_hiddens, X=X, memory=memory)
+        check_floats("X", X, "batch", "steps", self.addnorm1.num_hiddens)
+        check_floats("memory", memory, len(X), "steps", X.shape[2])
         K, V = self.self_attention.project(X, X)  # (batch, heads, steps, head_size)
         if cache is None:
             memory_kv = self.cross_attention.project(memory, memory)
@@ -95,7 +93,7 @@ class EncoderStack(nn.Module):
 
     def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout):
         super().__init__()
-        check_count("num_layers", num_layers)
+        check_arguments(num_layers=num_layers)
         sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout
         self.blocks = nn.ModuleList(EncoderBlock(*sizes) for _ in range(num_layers))
 
@@ -114,7 +112,7 @@ class DecoderStack(nn.Module):
 
     def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout):
         super().__init__()
-        check_count("num_layers", num_layers)
+        check_arguments(num_layers=num_layers)
         sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout
         self.blocks = nn.ModuleList(DecoderBlock(*sizes) for _ in range(num_layers))
 
@@ -144,7 +142,7 @@ class TokenEmbedding(nn.Module):
 
     def __init__(self, vocab_size, num_hiddens, dropout):
         super().__init__()
-        check_sizes(vocab_size=vocab_size, num_hiddens=num_hiddens)
+        check_arguments(vocab_size=vocab_size, num_hiddens=num_hiddens)
         self.embedding = nn.Embedding(vocab_size, num_hiddens)
         # After the scaling below an embedding has mean square 1; the positions it meets, a half.
         nn.init.normal_(self.embedding.weight, std=1 / math.sqrt(num_hiddens))
@@ -153,10 +151,9 @@ class TokenEmbedding(nn.Module):
     def forward(self, tokens, start=0):
         """Embed tokens, the first of which is at position start of its sequence."""
         vocab_size, num_hiddens = self.embedding.weight.shape
-        check_integers("tokens", tokens, "batch", "steps")
-        with naming_bad_ids(tokens, vocab_size):
-            # (batch, steps, num_hiddens)
-            X = self.embedding(tokens) * math.sqrt(num_hiddens)
+        check_tokens(tokens, vocab_size)
+        # (batch, steps, num_hiddens)
+        X = self.embedding(tokens) * math.sqrt(num_hiddens)
         return self.positions(X, start)
 
 
@@ -181,7 +178,7 @@ class TransformerEncoder(nn.Module):
         )
 
     def forward(self, tokens, valid_lens=None):
-        check_lens_of(tokens, valid_lens)
+        check_lens(valid_lens, tokens)
         mask = None if valid_lens is None else padding_mask(valid_lens, tokens.shape[1])
         return self.stack(self.embedding(tokens), mask)
 
@@ -253,7 +250,7 @@ class EncoderDecoder(nn.Module):
 
     def __init__(self, encoder, decoder):
         super().__init__()
-        check_modules(encoder=encoder, decoder=decoder)
+        check_arguments(encoder=encoder, decoder=decoder)
         self.encoder = encoder
         self.decoder = decoder
 

@@ -11,11 +11,10 @@ from d2lmini.data import encode, normalise
 from d2lmini.generation import Hypothesis, log_prob_per_token
 from d2lmini.masks import padding_mask
 from d2lmini.support.arguments import (
-    check_batched,
-    check_extension,
-    check_sampling,
+    check_arguments,
+    check_integers,
     check_search,
-    check_translation,
+    check_words,
 )
 
 
@@ -38,8 +37,11 @@ def translate_all(
         TypeError, ValueError: sentences is one string, or one of them is empty.
     Source: chapter 8.
     """
-    check_translation(net, src_vocab, tgt_vocab, num_steps, device, beam_size)
-    check_batched(sentences, batch_size)
+    check_arguments(net=net, src_vocab=src_vocab, tgt_vocab=tgt_vocab)
+    check_arguments(num_steps=num_steps, device=device, beam_size=beam_size)
+    check_arguments(sentences=sentences, batch_size=batch_size)
+    for sentence in sentences:
+        check_words("sentences", sentence)
     arrays = encode([normalise(s) for s in sentences], src_vocab, num_steps)
     return translate_ids(
         net, *arrays, tgt_vocab, num_steps, device, beam_size, batch_size
@@ -101,7 +103,7 @@ def at_random(
         TypeError, ValueError: temperature is not above 0, or top_k less than 1.
     Source: chapter 8.
     """
-    check_sampling(temperature, top_k)
+    check_arguments(temperature=temperature, top_k=top_k)
 
     def choose(log_probs):
         scores = log_probs / temperature  # (batch, vocab_size)
@@ -172,7 +174,8 @@ def extend(
         to each, (texts,).
     Source: chapters 8 and 12.
     """
-    check_extension(tokens, num_steps, choose, eos)
+    check_integers("tokens", tokens, "texts", "steps")
+    check_arguments(num_steps=num_steps, choose=choose, eos=eos)
     logits, caches = decode(tokens, None)
     totals = logits.new_zeros(len(tokens))
     running = torch.arange(len(tokens), device=tokens.device)  # texts that go on

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from d2lmini.support.arguments import check_count, check_device, check_precision
+from d2lmini.support.arguments import check_arguments
 
 
 class MixedPrecisionStep:
@@ -25,9 +25,10 @@ class MixedPrecisionStep:
     """
 
     def __init__(self, device, dtype=torch.bfloat16, num_parts=1):
-        check_device(device)
-        check_precision(dtype)
-        check_count("num_parts", num_parts)
+        check_arguments(device=device, num_parts=num_parts)
+        known = torch.bfloat16, torch.float16, torch.float32
+        if dtype not in known:
+            raise ValueError(f"dtype ({dtype}) must be one of {known}")
         self.device = torch.device(device)
         self.dtype, self.num_parts = dtype, num_parts
         self.is_mixed = dtype != torch.float32

@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from d2lmini.generation import Hypothesis
-from d2lmini.support.arguments import check_search, naming_bad_ids
+from d2lmini.support.arguments import check_search, check_tokens
 
 
 @torch.inference_mode()
@@ -117,8 +117,8 @@ def _embedding(layer):
     vocab_size, width = table.shape
 
     def embed(tokens, start):
-        with naming_bad_ids(tokens, vocab_size):
-            X = F.embedding(tokens, table)
+        check_tokens(tokens[None], vocab_size)
+        X = F.embedding(tokens, table)
         return X * math.sqrt(width) + P[start : start + len(tokens)]
 
     return embed

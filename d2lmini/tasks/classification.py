@@ -9,13 +9,12 @@ from torch.nn import functional as F
 from d2lmini.data import Vocab, encode, normalise
 from d2lmini.masks import masked_softmax, padding_mask
 from d2lmini.support.arguments import (
-    check_classes,
-    check_classified,
-    check_known,
-    check_modules,
-    check_sequences,
-    check_sizes,
-    check_texts,
+    check_arguments,
+    check_at_most,
+    check_count,
+    check_floats,
+    check_integers,
+    check_parts,
 )
 
 
@@ -33,11 +32,11 @@ class AttentionPooling(nn.Module):
 
     def __init__(self, num_hiddens):
         super().__init__()
-        check_sizes(num_hiddens=num_hiddens)
+        check_arguments(num_hiddens=num_hiddens)
         self.query = nn.Linear(num_hiddens, 1, bias=False)
 
     def forward(self, X, mask=None):
-        check_sequences(self.query.in_features, X=X)
+        check_floats("X", X, "batch", "steps", self.query.in_features)
         scores = self.query(X).transpose(1, 2)  # (batch, 1, steps)
         weights = masked_softmax(scores, mask)
         self.weights = weights[:, 0].detach()  # (batch, steps), of the last pass
@@ -60,8 +59,7 @@ class Classifier(nn.Module):
 
     def __init__(self, encoder, num_hiddens, num_classes, dropout):
         super().__init__()
-        check_modules(encoder=encoder)
-        check_sizes(num_classes=num_classes, dropout=dropout)
+        check_arguments(encoder=encoder, num_classes=num_classes, dropout=dropout)
         self.encoder = encoder
         self.pooling = AttentionPooling(num_hiddens)
         self.dropout = nn.Dropout(dropout)
@@ -84,10 +82,11 @@ def classification_loss(net, batch):
         Mean nats per text, and the number of texts.
     Source: chapter 10.
     """
-    check_texts(batch)
+    check_parts(batch, "tokens", "valid_lens", "labels")
     tokens, valid_lens, labels = batch
+    check_integers("labels", labels, len(tokens))
     logits = net(tokens, valid_lens)  # (batch, num_classes)
-    check_classes(logits, labels)
+    check_at_most("labels", labels, "num_classes - 1", logits.shape[1] - 1)
     return F.cross_entropy(logits, labels), len(labels)
 
 
@@ -99,8 +98,9 @@ def classification_accuracy(net, batch):
         The share, and the number of texts.
     Source: chapter 10.
     """
-    check_texts(batch)
+    check_parts(batch, "tokens", "valid_lens", "labels")
     tokens, valid_lens, labels = batch
+    check_integers("labels", labels, len(tokens))
     right = net(tokens, valid_lens).argmax(dim=-1) == labels
     return right.float().mean(), len(labels)
 
@@ -124,12 +124,14 @@ def classify(net, text: str, vocab: Vocab, num_steps: int, device) -> Verdict:
     Args:
         num_steps: longest text, in tokens with <eos>; the rest is cut.
     Raises:
-        TypeError, ValueError: see arguments.check_classified; or no word is known.
+        TypeError, ValueError: an argument has the wrong type or value, or no word is known.
     Source: chapter 10.
     """
-    check_classified(net, text, vocab, num_steps, device)
+    check_arguments(net=net, text=text, vocab=vocab, device=device)
+    check_count("num_steps", num_steps, least=2)  # a word and <eos>
     words = normalise(text).split()[: num_steps - 1]
-    check_known(words, vocab)
+    if all(word not in vocab.word_to_idx for word in words):
+        raise ValueError(f"text ({text!r:.60}) must hold a word of the vocabulary")
     ids, valid_lens = encode([" ".join(words)], vocab, len(words) + 1)  # with <eos>
     net.to(device).eval()
     logits = net(ids.to(device), valid_lens.to(device))[0]  # (num_classes,)
