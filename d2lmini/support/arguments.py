@@ -148,6 +148,8 @@ def check_path(name: str, path) -> None:
             )
 
 
+# Names that may be None, and the rule of each name: a check and its settings. The tokens here
+# are strings; check_tokens is for ids.
 OPTIONAL = {"beam_size", "collate", "eos", "num_examples", "num_outputs", "top_k"}
 RULES = {
     (check_count, 0): "bos eos num_epochs num_merges seed start warmup_steps",
@@ -169,7 +171,7 @@ RULE_OF = {name: rule for rule, names in RULES.items() for name in names.split()
 
 
 def check_arguments(**arguments) -> None:
-    """Apply to each argument the rule of its name; any other name is that of a count from 1."""
+    """Check each argument by the rule of its name; if it has none, it must be a count."""
     for name, value in arguments.items():
         if value is not None or name not in OPTIONAL:
             check, *settings = RULE_OF.get(name, (check_count,))

@@ -206,7 +206,7 @@ def test_a_small_model_learns_to_count():
         (lambda: GroupedQueryAttention(16, 4, 0), r"num_kv_heads \(0\)"),
         (lambda: SwiGLU(16, 0), r"ffn_num_hiddens \(0\)"),
         (lambda: LanguageModel(11, 16, 24, 4, 2, 0, 9), r"num_layers \(0\)"),
-        (lambda: tiny_model()(torch.tensor([[11]])), r"token id \(11\)"),
+        (lambda: tiny_model()(torch.tensor([[11]])), r"tokens \(11\) must be at most"),
         (lambda: tiny_model()(torch.tensor([1])), "tokens"),
         (lambda: extend(tiny_model(), torch.tensor([[1]]), 0), r"num_steps \(0\)"),
         (lambda: extend(tiny_model(), [[1]], 3), "tokens"),
@@ -237,7 +237,7 @@ def test_a_text_has_a_greatest_length():
     net = tiny_model()
     _, caches = net(torch.ones(1, 39, dtype=torch.long))
     net(torch.tensor([[1]]), caches)
-    said = r"text \(41 tokens\) must be at most max_len \(40\) long"
+    said = r"text length \(41\) must be at most max_len \(40\)"
     with pytest.raises(ValueError, match=said):
         net(torch.tensor([[1, 1]]), caches)
     with pytest.raises(ValueError, match=said):

@@ -130,7 +130,7 @@ def test_a_file_that_was_cut_short_is_refused(translator, tmp_path):
     start = 8 + struct.unpack("<Q", whole[:8])[0]  # of the first tensor
     for length in (0, 1, 8, 100, start, (start + len(whole)) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
-        refused(path, "must be a safetensors file; it was cut short, or is none")
+        refused(path, "must be a safetensors file; it is truncated, or is not one")
     path.write_bytes(whole + b"0")
     refused(path, "must be a safetensors file")
 
@@ -169,11 +169,11 @@ def with_metadata(path, metadata):
 @pytest.mark.parametrize(
     "metadata, said",
     [
-        (None, "must have metadata of d2lmini"),
-        ({"format": "pt"}, "must have metadata of d2lmini"),
-        ({"d2lmini": "[]"}, "must have metadata of d2lmini"),
-        ({"d2lmini": '{"format": '}, "has metadata that is no JSON"),
-        ({"d2lmini": 100_000 * "["}, "has metadata that is no JSON"),
+        (None, "must have metadata written by d2lmini"),
+        ({"format": "pt"}, "must have metadata written by d2lmini"),
+        ({"d2lmini": "[]"}, "must have metadata written by d2lmini"),
+        ({"d2lmini": '{"format": '}, "must have JSON metadata"),
+        ({"d2lmini": 100_000 * "["}, "must have JSON metadata"),
         ({"d2lmini": {}}, "must be a safetensors file"),
     ],
     ids=["none", "of another program", "a list", "cut", "deep", "no text"],
@@ -271,7 +271,9 @@ def test_a_save_that_fails_leaves_the_old_file(translator, tmp_path, monkeypatch
     with pytest.raises(OSError, match=r"path \(.*\) could not be written: .*No space"):
         write_file(path, half)
     assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
-    with pytest.raises(TypeError, match=r"about \(.*'MIT'.*\) must be what JSON"):
+    with pytest.raises(
+        TypeError, match=r"about \(.*'MIT'.*\) must be serialisable as JSON"
+    ):
         translator.save(path, licence={"MIT"})
     assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
 
