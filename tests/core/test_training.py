@@ -557,7 +557,7 @@ def test_ids_without_a_row_are_found_before_the_first_step(device):
     """Once for a data set: on a GPU, such an id ends the process."""
     net = tiny_net(src_size=8)
     with pytest.raises(
-        ValueError, match=r"tokens \(8\) must be at most vocab_size - 1 \(7\)"
+        ValueError, match=r"tokens \(9\) must be at most vocab_size - 1 \(7\)"
     ):
         train_seq2seq(net, toy_data(), 0.01, 1, Vocab([]), device)
 
