@@ -74,25 +74,37 @@ class MultiHeadAttention(nn.Module):
         self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
         self.last_pass = None
 
-    def forward(self, queries, keys, values, mask=None):
-        """Attend; queries (batch, queries, num_hiddens), keys and values (batch, keys, ...)."""
-        return self.attend(queries, *self.project(keys, values), mask)
+    def forward(self, queries, keys, values, mask=None, projected=False):
+        """Attend to keys, and fetch a mean of values for each query.
 
-    def project(self, keys, values):
-        """Keys and values as the heads see them; a decoder keeps them for its next step."""
-        check_floats("keys", keys, "batch", "steps", self.num_hiddens)
-        check_floats("values", values, *keys.shape)
-        return self.split_heads(self.W_k(keys)), self.split_heads(self.W_v(values))
-
-    def attend(self, queries, K, V, mask=None):
-        """Attend to keys and values that are projected already."""
+        Args:
+            mask: boolean, True = may attend; None = attend to everything.
+            projected: whether keys and values come from project already.
+        Shapes:
+            queries: (batch, queries, num_hiddens), and so the result
+            keys, values: (batch, keys, num_hiddens), or, projected, as project returns them
+            mask: broadcastable to (batch, heads, queries, keys)
+        """
         check_floats("queries", queries, "batch", "steps", self.num_hiddens)
         Q = self.split_heads(self.W_q(queries))
+        K, V = (keys, values) if projected else self.project(keys, values)
         dropout = self.dropout if self.training else 0.0
         output, _ = scaled_dot_product_attention(Q, K, V, mask, dropout)
         self.last_pass = Q.detach(), K.detach(), mask  # enough for attention_weights
         output = output.transpose(1, 2).flatten(2)  # (batch, queries, num_hiddens)
         return self.W_o(output)
+
+    def project(self, keys, values):
+        """Keys and values as the heads see them; a decoder keeps them for its next step.
+
+        Shapes:
+            keys, values: (batch, keys, num_hiddens)
+        Returns:
+            K and V, (batch, heads, keys, head_size) each.
+        """
+        check_floats("keys", keys, "batch", "steps", self.num_hiddens)
+        check_floats("values", values, *keys.shape)
+        return self.split_heads(self.W_k(keys)), self.split_heads(self.W_v(values))
 
     @property
     def attention_weights(self):

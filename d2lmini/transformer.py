@@ -79,8 +79,10 @@ class DecoderBlock(nn.Module):
             K = torch.cat([past_K, K], dim=2)  # (batch, heads, past + steps, head_size)
             V = torch.cat([past_V, V], dim=2)
         mask = causal_mask(X.shape[1], K.shape[2], X.device)
-        Y = self.addnorm1(X, self.self_attention.attend(X, K, V, mask))
-        Z = self.addnorm2(Y, self.cross_attention.attend(Y, *memory_kv, memory_mask))
+        Y = self.addnorm1(X, self.self_attention(X, K, V, mask, projected=True))
+        Z = self.addnorm2(
+            Y, self.cross_attention(Y, *memory_kv, memory_mask, projected=True)
+        )
         return self.addnorm3(Z, self.ffn(Z)), ((K, V), memory_kv)
 
 

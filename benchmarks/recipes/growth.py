@@ -113,12 +113,13 @@ def one_prefix(num_steps):
     seconds, attending = [], []
     # The new key and value are joined to the others, which are copied for it.
     joins = mock.patch("torch.cat", clocked(torch.cat, attending))
-    block.self_attention.attend = clocked(block.self_attention.attend, attending)
+    attention = block.self_attention
+    attention.forward = clocked(attention.forward, attending)
     step = clocked(lambda: stack(X, memory, caches=[cache]), seconds)
     with joins:
         for _ in range(STEPS):
             step()
-    # two joins, one attend
+    # two joins, one attention
     attending = torch.tensor(attending).view(STEPS, 3).sum(dim=1)
     rest = torch.tensor(seconds) - attending
     return {"attention": attending.median().item(), "rest": rest.median().item()}

@@ -116,10 +116,11 @@ def narrow_attention(queries, keys, values, mask, dropout):
 class FastMultiHeadAttention(MultiHeadAttention):
     """MultiHeadAttention by fast_attention; its weights are still computed when asked for."""
 
-    def attend(self, queries, K, V, mask=None):
-        """Attend to keys and values that are projected already."""
+    def forward(self, queries, keys, values, mask=None, projected=False):
+        """Attend, as MultiHeadAttention.forward does."""
         check_floats("queries", queries, "batch", "steps", self.num_hiddens)
         Q = self.split_heads(self.W_q(queries))
+        K, V = (keys, values) if projected else self.project(keys, values)
         check_mask(mask, (*Q.shape[:-1], K.shape[2]))
         dropout = self.dropout if self.training else 0.0
         output = fastest_attention(Q, K, V, mask, dropout)

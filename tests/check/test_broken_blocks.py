@@ -442,8 +442,9 @@ class Heads(MultiHeadAttention):
         super().__init__(WIDTH, HEADS, 0.0)
         self.function = function
 
-    def attend(self, queries, K, V, mask=None):
+    def forward(self, queries, keys, values, mask=None, projected=False):
         Q = self.split_heads(self.W_q(queries))
+        K, V = (keys, values) if projected else self.project(keys, values)
         output, weights = self.function(Q, K, V, mask)
         self.weights = None if weights is None else weights.detach()
         return self.W_o(output.transpose(1, 2).flatten(2))
@@ -506,8 +507,9 @@ class MixedHeads(MultiHeadAttention):
 
 
 class MergedWrongly(MultiHeadAttention):
-    def attend(self, queries, K, V, mask=None):
+    def forward(self, queries, keys, values, mask=None, projected=False):
         Q = self.split_heads(self.W_q(queries))
+        K, V = (keys, values) if projected else self.project(keys, values)
         output, _ = scaled_dot_product_attention(Q, K, V, mask)
         self.last_pass = Q.detach(), K.detach(), mask
         return self.W_o(output.reshape(len(queries), -1, WIDTH))
@@ -528,9 +530,9 @@ class NoOutputMatrix(MultiHeadAttention):
 class OldWeights(MultiHeadAttention):
     """attention_weights of the first pass for ever."""
 
-    def attend(self, queries, K, V, mask=None):
+    def forward(self, queries, keys, values, mask=None, projected=False):
         before = self.last_pass
-        output = super().attend(queries, K, V, mask)
+        output = super().forward(queries, keys, values, mask, projected)
         if before is not None and before[0].shape == self.last_pass[0].shape:
             self.last_pass = before
         return output
@@ -945,10 +947,10 @@ class Decoder(DecoderBlock):
             mask = mask[0 if self.training else 1]
         if own_memory_mask is not None:
             memory_mask = own_memory_mask(self, X, memory_mask)
-        Y = self.addnorm1(X, self.self_attention.attend(X, K, V, mask))
+        Y = self.addnorm1(X, self.self_attention(X, K, V, mask, projected=True))
         asked = Y if query is None else query(X, Y)
         Z = self.addnorm2(
-            Y, self.cross_attention.attend(asked, *memory_kv, memory_mask)
+            Y, self.cross_attention(asked, *memory_kv, memory_mask, projected=True)
         )
         kept = ((K, V), memory_kv)
         if own_cache is not None:

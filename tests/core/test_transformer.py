@@ -20,6 +20,7 @@ from d2lmini import (
     padding_mask,
     sinusoidal_table,
 )
+from d2lmini.speed.attention import use_fast_layers
 
 pytestmark = pytest.mark.usefixtures("each_device")
 
@@ -159,6 +160,39 @@ def test_attention_weights_of_the_last_pass():
     assert own.shape == (2, 2, 2, 4, 4) and cross.shape == (2, 2, 2, 4, 5)
     assert (own.triu(1) == 0).all()
     assert (cross[:, 1, ..., 3:] == 0).all()
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_a_forward_hook_sees_every_attention(fast):
+    net, called = tiny_net(), []
+    if fast:
+        use_fast_layers(net)
+    for name, module in net.named_modules():
+        if isinstance(module, MultiHeadAttention):
+            module.register_forward_hook(
+                lambda module, inputs, output, name=name: called.append(
+                    (name, output.shape)
+                )
+            )
+    net(torch.randint(11, (2, 5)), torch.randint(13, (2, 4)), torch.tensor([5, 3]))
+    parts = [("encoder", "attention", 5)]
+    parts += [("decoder", "self_attention", 4), ("decoder", "cross_attention", 4)]
+    assert sorted(called) == sorted(
+        (f"{side}.stack.blocks.{i}.{part}", (2, steps, 8))
+        for side, part, steps in parts
+        for i in range(2)
+    )
+
+
+def test_a_decoder_projects_the_memory_once():
+    """Cross-attention keeps the keys and values of the source from step to step."""
+    net, calls = tiny_net(), []
+    for block in net.decoder.stack.blocks:
+        block.cross_attention.W_k.register_forward_hook(lambda *_: calls.append(1))
+    memory, caches = torch.randn(1, 5, 8), None
+    for _ in range(3):
+        _, caches = net.decoder(torch.tensor([[1]]), memory, None, caches)
+    assert len(calls) == 2
 
 
 def test_the_stack_takes_any_embedding():
