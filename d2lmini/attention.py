@@ -11,6 +11,7 @@ from d2lmini.support.arguments import (
     check_attention,
     check_divisible,
     check_floats,
+    check_last_pass,
 )
 
 
@@ -108,10 +109,19 @@ class MultiHeadAttention(nn.Module):
 
     @property
     def attention_weights(self):
-        """Weights of the last pass, recomputed when asked for."""
+        """Weights of the last pass, (batch, heads, queries, keys); recomputed when asked for.
+
+        Raises:
+            ValueError: there was no pass yet.
+        """
+        check_last_pass(self.last_pass)
         Q, K, mask = self.last_pass
         # K stands in for the values: only the weights are wanted
         return scaled_dot_product_attention(Q, K, K, mask)[1]
+
+    def __getstate__(self):  # for torch.save and copy.deepcopy
+        """What is saved or copied: all but the last pass."""
+        return self.__dict__ | {"last_pass": None}
 
     def split_heads(self, X):
         """(batch, steps, num_hiddens) -> (batch, heads, steps, head_size)."""

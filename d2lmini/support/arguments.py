@@ -262,6 +262,12 @@ def check_self_attention(queries, keys, values) -> None:
     check_floats("values", values, *queries.shape)
 
 
+def check_last_pass(last_pass) -> None:
+    """A layer that has been called: there are weights to look at."""
+    if last_pass is None:
+        raise ValueError("attention_weights needs a forward pass first, got none")
+
+
 def check_positions(X, start, max_len: int, num_hiddens: int) -> None:
     """X must be (batch, steps, num_hiddens), its positions from start on below max_len."""
     check_floats("X", X, "batch", "steps", num_hiddens)

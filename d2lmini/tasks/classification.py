@@ -34,13 +34,18 @@ class AttentionPooling(nn.Module):
         super().__init__()
         check_arguments(num_hiddens=num_hiddens)
         self.query = nn.Linear(num_hiddens, 1, bias=False)
+        self.weights = None  # (batch, steps), of the last pass
 
     def forward(self, X, mask=None):
         check_floats("X", X, "batch", "steps", self.query.in_features)
         scores = self.query(X).transpose(1, 2)  # (batch, 1, steps)
         weights = masked_softmax(scores, mask)
-        self.weights = weights[:, 0].detach()  # (batch, steps), of the last pass
+        self.weights = weights[:, 0].detach()
         return (weights @ X)[:, 0]  # (batch, num_hiddens)
+
+    def __getstate__(self):  # for torch.save and copy.deepcopy
+        """What is saved or copied: all but the weights of the last pass."""
+        return self.__dict__ | {"weights": None}
 
 
 class Classifier(nn.Module):

@@ -1,3 +1,6 @@
+import copy
+import io
+
 import pytest
 import torch
 from hypothesis import given
@@ -6,11 +9,13 @@ from torch import nn
 from torch.nn import functional as F
 
 from d2lmini import (
+    AttentionPooling,
     MultiHeadAttention,
     causal_mask,
     padding_mask,
     scaled_dot_product_attention,
 )
+from d2lmini.speed.attention import FastMultiHeadAttention
 
 pytestmark = pytest.mark.usefixtures("each_device")
 
@@ -141,6 +146,31 @@ def test_heads_must_divide_the_width():
         ValueError, match=r"num_hiddens \(10\) must be divisible by num_heads \(3\)"
     ):
         MultiHeadAttention(10, 3, 0.0)
+
+
+def saved_bytes(module):
+    file = io.BytesIO()
+    torch.save(module, file)
+    return file.tell()
+
+
+@pytest.mark.parametrize("make", [MultiHeadAttention, FastMultiHeadAttention])
+def test_the_last_pass_is_neither_saved_nor_copied(make):
+    attention, X = make(64, 4, 0.0), torch.randn(8, 500, 64)
+    before = saved_bytes(attention)
+    output = attention(X, X, X)
+    assert saved_bytes(attention) == saved_bytes(copy.deepcopy(attention)) == before
+    copied = copy.deepcopy(attention)
+    assert copied.last_pass is None and attention.last_pass is not None
+    assert torch.equal(copied(X, X, X), output)
+
+
+def test_the_weights_of_a_pooling_are_neither_saved_nor_copied():
+    pooling = AttentionPooling(8)
+    before = saved_bytes(pooling)
+    pooling(torch.randn(8, 500, 8))
+    assert pooling.weights.shape == (8, 500)
+    assert saved_bytes(pooling) == saved_bytes(copy.deepcopy(pooling)) == before
 
 
 def test_the_weights_of_a_pass_are_there_for_who_asks_and_not_kept():

@@ -237,7 +237,7 @@ BAD = [
     ("MultiHeadAttention", "values", "None", lambda: ATTENTION()(X, X, None)),
     ("MultiHeadAttention", "mask", "classic lengths", lambda: ATTENTION()(X, X, X, LENS)),
     ("MultiHeadAttention", "mask", "(batch, steps)", lambda: ATTENTION()(X, X, X, ANY)),
-    ("attention_weights", "last_pass", "none",
+    ("MultiHeadAttention", "attention_weights", "no pass",
      lambda: MultiHeadAttention(8, 2, 0.0).attention_weights),
     ("MultiHeadAttention", "dropout", "classic sizes",
      lambda: MultiHeadAttention(8, 8, 8, 8, 2, 0.5)),
@@ -595,8 +595,6 @@ RAW = {
     "Decoder: caches, classic",
     "cut_padding: batch, odd",
     "train_step: loss, None",
-    # There is no pass to compute it from: one line, which shows it.
-    "attention_weights: last_pass, none",
     # Ids are looked at once a data set (arguments.check_token_ids), not in each step.
     "cross_entropy: labels, no row",
     "cross_entropy: labels, ignored",
