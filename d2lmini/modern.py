@@ -3,8 +3,10 @@
 Pre-norm, RMSNorm, rotary positions, grouped queries, SwiGLU.
 """
 
+from typing import NamedTuple
+
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2lmini.attention import scaled_dot_product_attention
@@ -64,6 +66,16 @@ def rotate(X: torch.Tensor, start: int = 0) -> torch.Tensor:
     return torch.stack([x * cos + y * sin, y * cos - x * sin], dim=-1).flatten(-2)
 
 
+class KVCache(NamedTuple):
+    """Keys and values that an attention keeps for its next step.
+
+    Source: chapter 13.
+    """
+
+    K: Tensor  # turned already, (batch, num_kv_heads, steps so far, head_size)
+    V: Tensor
+
+
 class GroupedQueryAttention(nn.Module):
     """Causal self-attention in which several heads of queries share keys and values.
 
@@ -77,8 +89,7 @@ class GroupedQueryAttention(nn.Module):
     Shapes:
         X: (batch, steps, num_hiddens): the whole text, or the steps that follow the cache
     Returns:
-        The output, of the shape of X, and the cache for the next step: keys, turned already,
-        and values, (batch, num_kv_heads, steps so far, head_size) each.
+        The output, of the shape of X, and the KVCache for the next step.
     Source: Ainslie et al. 2023; chapter 13.
     """
 
@@ -97,18 +108,21 @@ class GroupedQueryAttention(nn.Module):
 
     def forward(self, X, cache=None):
         check_floats("X", X, "batch", "steps", self.num_hiddens)
-        start = 0 if cache is None else cache[0].shape[2]
+        start = 0 if cache is None else cache.K.shape[2]
         Q = rotate(self.split_heads(self.W_q(X), self.num_heads), start)
         K = rotate(self.split_heads(self.W_k(X), self.num_kv_heads), start)
         V = self.split_heads(self.W_v(X), self.num_kv_heads)
         if cache is not None:
-            K, V = (torch.cat(pair, dim=2) for pair in zip(cache, (K, V), strict=True))
+            K = torch.cat(
+                [cache.K, K], dim=2
+            )  # (batch, heads, past + steps, head_size)
+            V = torch.cat([cache.V, V], dim=2)
         # heads of queries for each of keys
         shared = self.num_heads // self.num_kv_heads
         keys, values = (part.repeat_interleave(shared, dim=1) for part in (K, V))
         mask = causal_mask(X.shape[1], K.shape[2], X.device)
         output, _ = scaled_dot_product_attention(Q, keys, values, mask)
-        return self.W_o(output.transpose(1, 2).flatten(2)), (K, V)
+        return self.W_o(output.transpose(1, 2).flatten(2)), KVCache(K, V)
 
     @staticmethod
     def split_heads(X, num_heads):
@@ -193,7 +207,7 @@ class LanguageModel(nn.Module):
 
     def forward(self, tokens, caches=None):
         check_tokens(tokens, self.embedding.num_embeddings)
-        past = 0 if caches is None else caches[0][0].shape[2]
+        past = 0 if caches is None else caches[0].K.shape[2]
         check_at_most("text length", past + tokens.shape[1], "max_len", self.max_len)
         X = self.embedding(tokens)  # (batch, steps, num_hiddens)
         new_caches = []

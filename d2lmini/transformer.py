@@ -1,9 +1,10 @@
 """The Transformer: blocks, stacks, encoder, decoder, and the two together."""
 
 import math
+from typing import NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from d2lmini.attention import MultiHeadAttention
 from d2lmini.layers import AddNorm, PositionWiseFFN
@@ -45,6 +46,18 @@ class EncoderBlock(nn.Module):
         return self.addnorm2(Y, self.ffn(Y))
 
 
+class DecoderCache(NamedTuple):
+    """Projected keys and values that a decoder block keeps for its next step.
+
+    Source: chapter 7.
+    """
+
+    K: Tensor  # of the target so far, (batch, heads, steps, head_size)
+    V: Tensor
+    memory_K: Tensor  # (batch, heads, source steps, head_size)
+    memory_V: Tensor
+
+
 class DecoderBlock(nn.Module):
     """Causal self-attention, attention to the encoder's output, position-wise network.
 
@@ -54,8 +67,7 @@ class DecoderBlock(nn.Module):
         memory: (batch, source steps, num_hiddens), the encoder's output
         memory_mask: broadcastable to (batch, heads, steps, source steps), True = may attend
     Returns:
-        The output, of the shape of X, and the cache for the next step: projected keys and
-        values of the target so far, and of the memory.
+        The output, of the shape of X, and the DecoderCache for the next step.
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
 
@@ -73,17 +85,18 @@ class DecoderBlock(nn.Module):
         check_floats("memory", memory, len(X), "steps", X.shape[2])
         K, V = self.self_attention.project(X, X)  # (batch, heads, steps, head_size)
         if cache is None:
-            memory_kv = self.cross_attention.project(memory, memory)
+            memory_K, memory_V = self.cross_attention.project(memory, memory)
         else:
-            (past_K, past_V), memory_kv = cache
-            K = torch.cat([past_K, K], dim=2)  # (batch, heads, past + steps, head_size)
-            V = torch.cat([past_V, V], dim=2)
+            K = torch.cat(
+                [cache.K, K], dim=2
+            )  # (batch, heads, past + steps, head_size)
+            V = torch.cat([cache.V, V], dim=2)
+            memory_K, memory_V = cache.memory_K, cache.memory_V
         mask = causal_mask(X.shape[1], K.shape[2], X.device)
         Y = self.addnorm1(X, self.self_attention(X, K, V, mask, projected=True))
-        Z = self.addnorm2(
-            Y, self.cross_attention(Y, *memory_kv, memory_mask, projected=True)
-        )
-        return self.addnorm3(Z, self.ffn(Z)), ((K, V), memory_kv)
+        read = self.cross_attention(Y, memory_K, memory_V, memory_mask, projected=True)
+        Z = self.addnorm2(Y, read)
+        return self.addnorm3(Z, self.ffn(Z)), DecoderCache(K, V, memory_K, memory_V)
 
 
 class EncoderStack(nn.Module):
@@ -233,8 +246,7 @@ class TransformerDecoder(nn.Module):
 
 def cached_steps(caches: list) -> int:
     """Number of target steps that the decoder's caches hold."""
-    (past_K, _), _ = caches[0]  # (batch, heads, past, head_size)
-    return past_K.shape[2]
+    return caches[0].K.shape[2]  # (batch, heads, steps, head_size)
 
 
 class EncoderDecoder(nn.Module):

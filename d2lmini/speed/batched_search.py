@@ -163,7 +163,7 @@ def extend(
     Args:
         decode: called with (tokens, caches); returns logits and new caches, as a
             modern.LanguageModel does. First all tokens and None, then the last token of each
-            text that has not ended. Caches: lists and tuples of tensors, a row a text.
+            text that has not ended. Caches: lists and (named) tuples of tensors, a row a text.
         choose: see generate.
         eos: ends a text, which then repeats it at no cost; None: no text ends. Stops early if
             all have ended, and computes nothing for one that has.
@@ -197,10 +197,11 @@ def extend(
 
 
 def take_rows(parts, rows: torch.Tensor):
-    """The same rows of each tensor in nested lists and tuples."""
+    """The same rows of each tensor in nested lists, tuples and named tuples."""
     if isinstance(parts, torch.Tensor):
         return parts[rows]
-    return type(parts)(take_rows(part, rows) for part in parts)
+    taken = [take_rows(part, rows) for part in parts]
+    return type(parts)(*taken) if hasattr(parts, "_fields") else type(parts)(taken)
 
 
 def until_eos(tokens: list[int], eos: int) -> list[int]:
@@ -244,7 +245,7 @@ def beam_search_batch(
         parents = (first_row + best // ways).flatten().to(src.device)
         tokens = torch.cat([tokens[parents], chosen.view(-1, 1).to(src.device)], dim=1)
         # What is known of a source is the same for all its beams.
-        caches = [(take_rows(past, parents), of_memory) for past, of_memory in caches]
+        caches = [c._replace(K=c.K[parents], V=c.V[parents]) for c in caches]
         for i, j in ((chosen == eos) & totals.isfinite()).nonzero().tolist():
             row = tokens[i * beam_size + j].tolist()
             ended[running[i]].append(Hypothesis(row, totals[i, j].item()))

@@ -31,6 +31,7 @@ from d2lmini import (
     padding_mask,
     scaled_dot_product_attention,
 )
+from d2lmini.transformer import DecoderCache
 
 BATCH, STEPS, WIDTH, HEADS, VOCABULARY = 3, 5, 8, 2, 7
 LENS = torch.tensor([STEPS, 3, 1])
@@ -937,11 +938,12 @@ class Decoder(DecoderBlock):
             source = memory if own_memory is None else own_memory(memory)
             memory_kv = self.cross_attention.project(source, source)
         else:
-            (past_K, past_V), memory_kv = cache
+            memory_kv = cache.memory_K, cache.memory_V
             if keys is None:
-                K, V = (torch.cat(pair, dim=2) for pair in ((past_K, K), (past_V, V)))
+                K = torch.cat([cache.K, K], dim=2)
+                V = torch.cat([cache.V, V], dim=2)
             else:
-                K, V = keys(past_K, past_V, K, V)
+                K, V = keys(cache.K, cache.V, K, V)
         mask = (own_mask or causal_mask)(X.shape[1], K.shape[2])
         if isinstance(mask, tuple):  # in training and in eval mode
             mask = mask[0 if self.training else 1]
@@ -952,7 +954,7 @@ class Decoder(DecoderBlock):
         Z = self.addnorm2(
             Y, self.cross_attention(asked, *memory_kv, memory_mask, projected=True)
         )
-        kept = ((K, V), memory_kv)
+        kept = DecoderCache(K, V, *memory_kv)
         if own_cache is not None:
             kept = own_cache(cache, kept, X)
         return self.addnorm3(Z, self.ffn(Z)), kept
@@ -979,12 +981,11 @@ DECODERS = {
     },
     "cache not extended": {"cache": lambda old, new, X: old or new},
     "cache of the last step only": {
-        "cache": lambda old, new, X: (
-            tuple(t[:, :, -1:] for t in new[0]), new[1])
+        "cache": lambda old, new, X: new._replace(K=new.K[:, :, -1:], V=new.V[:, :, -1:])
     },
     "cache forgotten": {"cache": lambda old, new, X: None},
     "cache of inputs that are not projected": {
-        "cache": lambda old, new, X: ((torch.zeros_like(new[0][0]), new[0][1]), new[1])
+        "cache": lambda old, new, X: new._replace(K=torch.zeros_like(new.K))
     },
     "new keys before the old ones": {
         "keys": lambda a, b, K, V: (torch.cat([K, a], 2), torch.cat([V, b], 2))
@@ -1001,7 +1002,8 @@ DECODERS = {
             torch.cat([a[:1].expand_as(a), K], 2), torch.cat([b[:1].expand_as(b), V], 2))
     },
     "memory's keys exchanged with values": {
-        "cache": lambda old, new, X: (new[0], new[1][::-1])
+        "cache": lambda old, new, X: new._replace(
+            memory_K=new.memory_V, memory_V=new.memory_K)
     },
     "memory's mask forgotten": {"memory_mask": lambda s, X, mask: None},
     "memory's mask in training only": {
@@ -1125,7 +1127,7 @@ class Net(TransformerDecoder):
 
     def forward(self, tokens, memory, memory_mask=None, caches=None):
         start, change, output = self.parts
-        past = 0 if caches is None else caches[0][0][0].shape[2]
+        past = 0 if caches is None else caches[0].K.shape[2]
         X = self.embedding(tokens, past if start is None else start(past, tokens))
         X, caches = self.stack(X, memory, memory_mask, caches)
         X = X if output is None else output(X)

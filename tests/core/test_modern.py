@@ -139,7 +139,7 @@ def test_a_model_with_a_cache_says_the_same(num_kv_heads):
         logits, caches = net(part, caches)
         parts.append(logits)
     torch.testing.assert_close(torch.cat(parts, dim=1), whole)
-    assert caches[0][0].shape == (3, num_kv_heads, 9, WIDTH // HEADS)
+    assert caches[0].V.shape == (3, num_kv_heads, 9, WIDTH // HEADS)
 
 
 def test_the_output_layer_is_the_embedding():

@@ -195,6 +195,14 @@ def test_a_decoder_projects_the_memory_once():
     assert len(calls) == 2
 
 
+def test_the_parts_of_a_cache_have_names():
+    memory = torch.randn(2, 5, 8)
+    _, caches = tiny_net().decoder(torch.ones(2, 3, dtype=torch.long), memory)
+    for cache in caches:
+        assert cache.K.shape == cache.V.shape == (2, 2, 3, 4)
+        assert cache.memory_K.shape == cache.memory_V.shape == (2, 2, 5, 4)
+
+
 def test_the_stack_takes_any_embedding():
     features = torch.randn(2, 7, 3)
     embedding = nn.Sequential(
