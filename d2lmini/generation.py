@@ -21,7 +21,7 @@ def greedy_search(net, src, src_valid_lens, bos, eos, num_steps):
 
     Shapes:
         src: (1, source steps)
-        src_valid_lens: (1,)
+        src_valid_lens: (1,); None = no padding
     Returns:
         A Hypothesis.
     Raises:

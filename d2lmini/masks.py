@@ -1,6 +1,7 @@
 """Who may attend to whom. A mask is boolean: True = may attend."""
 
 import torch
+from torch import Tensor
 
 from d2lmini.support.arguments import (
     check_at_most,
@@ -10,21 +11,25 @@ from d2lmini.support.arguments import (
 )
 
 
-def padding_mask(valid_lens: torch.Tensor, num_steps: int) -> torch.Tensor:
+def padding_mask(valid_lens: Tensor | None, num_steps: int) -> Tensor | None:
     """Keys that hold a real token, for a batch of padded sequences.
 
     Args:
-        valid_lens: number of real tokens of each sequence, integers in [0, num_steps].
+        valid_lens: number of real tokens of each sequence, integers in [0, num_steps]; None =
+            no padding.
         num_steps: padded length, in tokens.
     Shapes:
         valid_lens: (batch,)
     Returns:
-        Boolean (batch, 1, 1, num_steps); it broadcasts over heads and queries.
+        Boolean (batch, 1, 1, num_steps), which broadcasts over heads and queries; or None =
+        attend to everything.
     Raises:
         TypeError: valid_lens does not hold integers, or num_steps is not an integer.
         ValueError: valid_lens is not one-dimensional or leaves [0, num_steps].
     Source: chapter 2.
     """
+    if valid_lens is None:
+        return None
     check_integers("valid_lens", valid_lens, "batch")
     check_at_most("valid_lens", valid_lens, "num_steps", num_steps)
     steps = torch.arange(num_steps, device=valid_lens.device)
@@ -32,9 +37,7 @@ def padding_mask(valid_lens: torch.Tensor, num_steps: int) -> torch.Tensor:
     return mask[:, None, None, :]  # (batch, heads = 1, queries = 1, keys)
 
 
-def causal_mask(
-    num_queries: int, num_keys: int | None = None, device=None
-) -> torch.Tensor:
+def causal_mask(num_queries: int, num_keys: int | None = None, device=None) -> Tensor:
     """No position may attend to a later one.
 
     With more keys than queries, the queries are the last positions of the sequence:
@@ -56,9 +59,7 @@ def causal_mask(
     return everything.tril(num_keys - num_queries)
 
 
-def masked_softmax(
-    scores: torch.Tensor, mask: torch.Tensor | None = None
-) -> torch.Tensor:
+def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Softmax over the last axis; masked entries get exactly 0, also where all are masked.
 
     Args:

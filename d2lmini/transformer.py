@@ -194,7 +194,7 @@ class TransformerEncoder(nn.Module):
 
     def forward(self, tokens, valid_lens=None):
         check_lens(valid_lens, tokens)
-        mask = None if valid_lens is None else padding_mask(valid_lens, tokens.shape[1])
+        mask = padding_mask(valid_lens, tokens.shape[1])
         return self.stack(self.embedding(tokens), mask)
 
     @property
@@ -256,7 +256,8 @@ class EncoderDecoder(nn.Module):
         encoder: called with (src, src_valid_lens).
         decoder: called with (tgt, memory, memory_mask).
     Shapes:
-        src: (batch, source steps); tgt: (batch, steps); src_valid_lens: (batch,)
+        src: (batch, source steps); tgt: (batch, steps)
+        src_valid_lens: (batch,), the number of real tokens of each source; None = all
     Returns:
         Logits (batch, steps, vocab_size): row i scores the token that follows tgt[:, i].
     Source: Vaswani et al. 2017, section 3; chapter 7.
@@ -268,7 +269,7 @@ class EncoderDecoder(nn.Module):
         self.encoder = encoder
         self.decoder = decoder
 
-    def forward(self, src, tgt, src_valid_lens):
+    def forward(self, src, tgt, src_valid_lens=None):
         memory = self.encoder(src, src_valid_lens)
         memory_mask = padding_mask(src_valid_lens, src.shape[1])
         logits, _ = self.decoder(tgt, memory, memory_mask)

@@ -126,7 +126,7 @@ def generate(
             which is greedy search, or at_random(...).
     Shapes:
         src: (batch, source steps)
-        src_valid_lens: (batch,)
+        src_valid_lens: (batch,); None = no padding
     Returns:
         A Hypothesis for each sentence.
     Raises:
@@ -197,9 +197,9 @@ def extend(
 
 
 def take_rows(parts, rows: torch.Tensor):
-    """The same rows of each tensor in nested lists, tuples and named tuples."""
-    if isinstance(parts, torch.Tensor):
-        return parts[rows]
+    """The same rows of each tensor, or None, in nested lists, tuples and named tuples."""
+    if parts is None or isinstance(parts, torch.Tensor):
+        return parts if parts is None else parts[rows]
     taken = [take_rows(part, rows) for part in parts]
     return type(parts)(*taken) if hasattr(parts, "_fields") else type(parts)(taken)
 
@@ -226,7 +226,8 @@ def beam_search_batch(
     check_search(net, src, bos, eos, num_steps, beam_size, batch="batch")
     memory = net.encoder(src, src_valid_lens)  # (batch, source steps, num_hiddens)
     state = memory, padding_mask(src_valid_lens, src.shape[1])
-    state = tuple(part.repeat_interleave(beam_size, dim=0) for part in state)
+    rows = torch.arange(len(src), device=src.device).repeat_interleave(beam_size)
+    state = take_rows(state, rows)
     tokens = src.new_full((len(src) * beam_size, 1), bos)  # (batch * beams, steps)
     # Ranked on the CPU: not every device has float64.
     totals = torch.full((len(src), beam_size), float("-inf"), dtype=torch.float64)

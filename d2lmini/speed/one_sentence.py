@@ -23,7 +23,8 @@ def fast_greedy_search(net, src, src_valid_lens, bos, eos, num_steps):
     Source: chapter 13.
     """
     check_search(net, src, bos, eos, num_steps)
-    src = src[0, : src_valid_lens.item()]  # (steps,)
+    length = src.shape[1] if src_valid_lens is None else src_valid_lens.item()
+    src = src[0, :length]  # (steps,)
     X = _embedding(net.encoder.embedding)(src, start=0)  # (steps, width)
     for block in net.encoder.stack.blocks:
         X = _encoder_block(block)(X)

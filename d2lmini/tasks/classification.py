@@ -57,7 +57,7 @@ class Classifier(nn.Module):
         num_classes: labels lie in [0, num_classes).
         dropout: probability, on the pooled vector.
     Shapes:
-        tokens: (batch, steps), integers; valid_lens: (batch,)
+        tokens: (batch, steps), integers; valid_lens: (batch,), None = no padding
         result: (batch, num_classes), logits
     Source: chapter 10.
     """
@@ -70,10 +70,11 @@ class Classifier(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.output = nn.Linear(num_hiddens, num_classes)
 
-    def forward(self, tokens, valid_lens):
+    def forward(self, tokens, valid_lens=None):
         X = self.encoder(tokens, valid_lens)  # (batch, steps, num_hiddens)
-        mask = padding_mask(valid_lens, X.shape[1])[:, 0]  # (batch, 1, steps)
-        pooled = self.pooling(X, mask)  # (batch, num_hiddens)
+        mask = padding_mask(valid_lens, X.shape[1])  # (batch, 1, 1, steps) or None
+        # (batch, num_hiddens)
+        pooled = self.pooling(X, mask if mask is None else mask[:, 0])
         return self.output(self.dropout(pooled))
 
 

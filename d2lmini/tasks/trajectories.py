@@ -107,7 +107,7 @@ class PathEncoder(nn.Module):
         )
 
     def forward(self, past, valid_lens=None):
-        mask = None if valid_lens is None else padding_mask(valid_lens, past.shape[1])
+        mask = padding_mask(valid_lens, past.shape[1])
         return self.stack(self.embedding(motion_features(past)), mask)
 
 
@@ -174,8 +174,7 @@ def walking_loss(net, batch):
     """
     past, future = batch
     given, following = steps_between(past, future)
-    valid_lens = torch.full((len(past),), past.shape[1], device=past.device)
-    errors = (net(past, given, valid_lens) - following).norm(dim=-1)  # (batch, steps)
+    errors = (net(past, given) - following).norm(dim=-1)  # (batch, steps)
     return errors.mean(), errors.numel()
 
 

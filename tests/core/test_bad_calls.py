@@ -175,7 +175,6 @@ BAD = [
     # masks
     ("padding_mask", "valid_lens", "list", lambda: padding_mask([3, 2], 3)),
     ("padding_mask", "valid_lens", "array", lambda: padding_mask(np.array([3, 2]), 3)),
-    ("padding_mask", "valid_lens", "None", lambda: padding_mask(None, 3)),
     ("padding_mask", "valid_lens", "floats", lambda: padding_mask(LENS.float(), 3)),
     ("padding_mask", "valid_lens", "booleans", lambda: padding_mask(LENS > 2, 3)),
     ("padding_mask", "valid_lens", "2-d", lambda: padding_mask(LENS[None], 3)),
@@ -300,7 +299,6 @@ BAD = [
     ("Decoder", "caches", "classic", lambda: NET().decoder(IDS, X, None, [None, None])),
     ("EncoderDecoder", "encoder", "None", lambda: EncoderDecoder(None, NET().decoder)),
     ("EncoderDecoder", "decoder", "a class", lambda: EncoderDecoder(NET(), DecoderStack)),
-    ("EncoderDecoder", "valid_lens", "missing", lambda: NET()(IDS, IDS, None)),
     ("EncoderDecoder", "valid_lens", "one for two", lambda: NET()(IDS, IDS, LENS[:1])),
     ("EncoderDecoder", "memory", "rows", lambda: NET()(IDS[:1], IDS, LENS[:1])),
     # text and batches

@@ -7,6 +7,7 @@ from test_attention import copy_attention
 from torch import nn
 
 from d2lmini import (
+    Classifier,
     DecoderBlock,
     EncoderBlock,
     EncoderDecoder,
@@ -16,11 +17,16 @@ from d2lmini import (
     TokenEmbedding,
     TransformerDecoder,
     TransformerEncoder,
+    beam_search,
+    beam_search_batch,
     causal_mask,
+    generate,
+    greedy_search,
     padding_mask,
     sinusoidal_table,
 )
 from d2lmini.speed.attention import use_fast_layers
+from d2lmini.speed.one_sentence import fast_greedy_search
 
 pytestmark = pytest.mark.usefixtures("each_device")
 
@@ -201,6 +207,23 @@ def test_the_parts_of_a_cache_have_names():
     for cache in caches:
         assert cache.K.shape == cache.V.shape == (2, 2, 3, 4)
         assert cache.memory_K.shape == cache.memory_V.shape == (2, 2, 5, 4)
+
+
+def test_without_lengths_nothing_is_padding():
+    net, src, tgt = (
+        tiny_net().eval(),
+        torch.randint(11, (1, 5)),
+        torch.randint(13, (1, 4)),
+    )
+    lens = torch.tensor([5])
+    assert torch.equal(net(src, tgt), net(src, tgt, lens))
+    assert torch.equal(net(src, tgt, None), net(src, tgt))
+    for search in greedy_search, fast_greedy_search, generate:
+        assert search(net, src, None, 1, 2, 6) == search(net, src, lens, 1, 2, 6)
+    for search in beam_search, beam_search_batch:
+        assert search(net, src, None, 1, 2, 6, 3) == search(net, src, lens, 1, 2, 6, 3)
+    judge = Classifier(net.encoder, 8, 2, 0.0)
+    assert torch.equal(judge(src), judge(src, lens))
 
 
 def test_the_stack_takes_any_embedding():
