@@ -26,16 +26,15 @@ class EncoderBlock(nn.Module):
         ffn_num_hiddens: width inside the position-wise network.
         num_heads: must divide num_hiddens.
         dropout: probability, on attention weights and on each branch.
-        bias: whether the attention's projections have one.
     Shapes:
         X: (batch, steps, num_hiddens), and so the result
         mask: broadcastable to (batch, heads, steps, steps), True = may attend
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
 
-    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, dropout, bias=False):
+    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, dropout):
         super().__init__()
-        self.attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias)
+        self.attention = MultiHeadAttention(num_hiddens, num_heads, dropout)
         self.addnorm1 = AddNorm(num_hiddens, dropout)
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
         self.addnorm2 = AddNorm(num_hiddens, dropout)
@@ -71,11 +70,11 @@ class DecoderBlock(nn.Module):
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
 
-    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, dropout, bias=False):
+    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, dropout):
         super().__init__()
-        self.self_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias)
+        self.self_attention = MultiHeadAttention(num_hiddens, num_heads, dropout)
         self.addnorm1 = AddNorm(num_hiddens, dropout)
-        self.cross_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias)
+        self.cross_attention = MultiHeadAttention(num_hiddens, num_heads, dropout)
         self.addnorm2 = AddNorm(num_hiddens, dropout)
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
         self.addnorm3 = AddNorm(num_hiddens, dropout)

@@ -1336,8 +1336,6 @@ RIGHT = {
     "heads with bias and dropout": (own_finite(encoder_like), lambda: self_attention(True, 0.3)),
     "encoder block": (own_finite(encoder_like), make_book_block),
     "encoder block with dropout": (own_finite(encoder_like), lambda: EncoderBlock(*SIZES, 0.3)),
-    "encoder block with bias": (
-        own_finite(encoder_like), lambda: EncoderBlock(*SIZES, 0.1, bias=True)),
     "encoder block, partly frozen": (
         own_finite(encoder_like), lambda: frozen(make_book_block(), "W_q.weight", "bias")),
     "encoder block, frozen": (own_finite(encoder_like), lambda: frozen(make_book_block(), "")),

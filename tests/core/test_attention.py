@@ -26,7 +26,7 @@ def copy_attention(ours, theirs):
     with torch.no_grad():
         theirs.in_proj_weight.copy_(torch.cat([layer.weight for layer in layers]))
         theirs.out_proj.weight.copy_(ours.W_o.weight)
-        if theirs.in_proj_bias is not None:
+        if ours.W_q.bias is not None:  # PyTorch's biases start at 0
             theirs.in_proj_bias.copy_(torch.cat([layer.bias for layer in layers]))
             theirs.out_proj.bias.copy_(ours.W_o.bias)
 
