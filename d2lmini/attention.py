@@ -24,6 +24,9 @@ def scaled_dot_product_attention(
 ) -> tuple[Tensor, Tensor]:
     """softmax(Q Kᵀ / sqrt(head_size)) V.
 
+    In float16 a score above 65,504 becomes infinite, and its row NaN; speed.attention adds up
+    in float32, and stays finite.
+
     Args:
         mask: boolean, True = may attend; None = attend to everything.
         dropout: probability with which a weight is dropped.
@@ -125,5 +128,5 @@ class MultiHeadAttention(nn.Module):
 
     def split_heads(self, X):
         """(batch, steps, num_hiddens) -> (batch, heads, steps, head_size)."""
-        X = X.view(*X.shape[:2], self.num_heads, -1)  # (batch, steps, heads, head_size)
+        X = X.unflatten(2, (self.num_heads, -1))  # (batch, steps, heads, head_size)
         return X.transpose(1, 2)  # (batch, heads, steps, head_size)

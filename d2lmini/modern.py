@@ -127,7 +127,7 @@ class GroupedQueryAttention(nn.Module):
     @staticmethod
     def split_heads(X, num_heads):
         """(batch, steps, features) -> (batch, heads, steps, head_size)."""
-        return X.view(*X.shape[:2], num_heads, -1).transpose(1, 2)
+        return X.unflatten(2, (num_heads, -1)).transpose(1, 2)
 
 
 class SwiGLU(nn.Module):

@@ -15,7 +15,8 @@ from d2lmini import (
     padding_mask,
     scaled_dot_product_attention,
 )
-from d2lmini.speed.attention import FastMultiHeadAttention
+from d2lmini.modern import GroupedQueryAttention
+from d2lmini.speed.attention import FastMultiHeadAttention, fast_attention
 
 pytestmark = pytest.mark.usefixtures("each_device")
 
@@ -134,6 +135,25 @@ def test_arguments_are_not_changed(seed):
     before = [argument.clone() for argument in arguments]
     attention(*arguments)
     assert all(torch.equal(a, b) for a, b in zip(arguments, before, strict=True))
+
+
+def test_a_batch_of_none():
+    X = torch.randn(0, 5, 12)
+    theirs = nn.MultiheadAttention(12, 3, batch_first=True)
+    for make in MultiHeadAttention, FastMultiHeadAttention:
+        ours = make(12, 3, 0.0)
+        assert ours(X, X, X).shape == theirs(X, X, X)[0].shape == (0, 5, 12)
+        assert ours.attention_weights.shape == (0, 3, 5, 5)
+    assert GroupedQueryAttention(12, 2, 1)(X)[0].shape == (0, 5, 12)
+
+
+def test_a_score_too_large_for_float16():
+    """No scaling helps: the score itself is 80,000. A kernel that adds up in float32 does."""
+    X = torch.full((1, 1, 3, 64), 100.0, dtype=torch.float16)
+    root = 64**0.25
+    assert (X / root @ (X / root).mT).isinf().all()
+    assert scaled_dot_product_attention(X, X, X)[0].isnan().all()
+    assert (fast_attention(X, X, X) == 100).all()
 
 
 def test_no_heads():
