@@ -18,6 +18,7 @@ from d2lmini.support.arguments import (
     checked,
 )
 from d2lmini.support.history import History, NotFiniteError
+from d2lmini.support.modes import eval_mode
 
 
 def xavier_init(net: nn.Module) -> None:
@@ -108,12 +109,9 @@ def evaluate(net, batches, loss, device) -> float:
     Source: chapter 8.
     """
     check_evaluation(net, batches, loss, device)
-    loss, was_training = checked(loss), net.training
-    net.to(device).eval()
-    try:
+    loss = checked(loss)
+    with eval_mode(net.to(device)):
         steps = [loss(net, [array.to(device) for array in batch]) for batch in batches]
-    finally:  # also when somebody stops it
-        net.train(was_training)
     return weighted_mean(*on_cpu(steps))
 
 

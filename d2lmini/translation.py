@@ -10,6 +10,7 @@ import torch
 from d2lmini.data import encode, normalise
 from d2lmini.generation import beam_search, greedy_search
 from d2lmini.support.arguments import check_arguments, check_as_many
+from d2lmini.support.modes import eval_mode
 
 
 class AttentionWeights(NamedTuple):
@@ -65,14 +66,13 @@ def predict_seq2seq(
     check_arguments(net=net, src_vocab=src_vocab, tgt_vocab=tgt_vocab)
     check_arguments(num_steps=num_steps, device=device, beam_size=beam_size)
     src, src_valid_lens = encode_source(src_sentence, src_vocab, num_steps, device)
-    net.to(device).eval()
     search = (net, src, src_valid_lens, tgt_vocab.bos, tgt_vocab.eos, num_steps)
-    best = (
-        greedy_search(*search)
-        if beam_size is None
-        else beam_search(*search, beam_size)[0]
-    )
-    with torch.no_grad():
+    with eval_mode(net.to(device)), torch.no_grad():
+        best = (
+            greedy_search(*search)
+            if beam_size is None
+            else beam_search(*search, beam_size)[0]
+        )
         net(src, torch.tensor([best.tokens[:-1]], device=src.device), src_valid_lens)
     weights = (net.encoder.attention_weights, *net.decoder.attention_weights)
     # (layers, batch = 1, heads, queries, keys) -> (layers, heads, queries, keys)

@@ -16,6 +16,7 @@ from d2lmini.support.arguments import (
     check_search,
     check_words,
 )
+from d2lmini.support.modes import eval_mode
 
 
 def translate_all(
@@ -66,17 +67,18 @@ def translate_ids(
         The tokens of each translation, separated by spaces.
     Source: chapter 8.
     """
-    net.to(device).eval()
+    net.to(device)
     order, found = valid_lens.argsort(), [""] * len(src)  # little padding in a batch
     for start in range(0, len(src), batch_size):
         rows = order[start : start + batch_size]
         lens = valid_lens[rows]
         batch = src[rows, : lens.max()].to(device), lens.to(device)
         search = (net, *batch, tgt_vocab.bos, tgt_vocab.eos, num_steps)
-        if beam_size is None:
-            best = generate(*search)
-        else:
-            best = [beams[0] for beams in beam_search_batch(*search, beam_size)]
+        with eval_mode(net):
+            if beam_size is None:
+                best = generate(*search)
+            else:
+                best = [beams[0] for beams in beam_search_batch(*search, beam_size)]
         for row, (tokens, _) in zip(rows.tolist(), best, strict=True):
             words = [token for token in tokens[1:] if token != tgt_vocab.eos]
             found[row] = " ".join(tgt_vocab.to_tokens(words))

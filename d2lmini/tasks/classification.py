@@ -16,6 +16,7 @@ from d2lmini.support.arguments import (
     check_integers,
     check_parts,
 )
+from d2lmini.support.modes import eval_mode
 
 
 class AttentionPooling(nn.Module):
@@ -139,8 +140,8 @@ def classify(net, text: str, vocab: Vocab, num_steps: int, device) -> Verdict:
     if all(word not in vocab.word_to_idx for word in words):
         raise ValueError(f"text ({text!r:.60}) must hold a word of the vocabulary")
     ids, valid_lens = encode([" ".join(words)], vocab, len(words) + 1)  # with <eos>
-    net.to(device).eval()
-    logits = net(ids.to(device), valid_lens.to(device))[0]  # (num_classes,)
+    with eval_mode(net.to(device)):
+        logits = net(ids.to(device), valid_lens.to(device))[0]  # (num_classes,)
     return Verdict(
         logits.argmax().item(),
         logits.softmax(dim=-1).tolist(),

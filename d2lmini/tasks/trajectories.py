@@ -11,6 +11,7 @@ from d2lmini.layers import PositionWiseFFN
 from d2lmini.masks import padding_mask
 from d2lmini.positions import PositionalEncoding
 from d2lmini.support.arguments import check_arguments, check_finite, check_floats
+from d2lmini.support.modes import eval_mode
 from d2lmini.transformer import DecoderStack, EncoderStack, cached_steps
 
 
@@ -192,15 +193,13 @@ def roll_out(net, past: torch.Tensor, num_steps: int) -> torch.Tensor:
     Source: chapter 11.
     """
     check_arguments(net=net, past=past, num_steps=num_steps)
-    net.eval()
-    memory, caches = net.encoder(past), None
-    step, steps = (
-        past[:, -1:] - past[:, -2:-1],
-        [],
-    )  # the start symbol: the last step seen
-    for _ in range(num_steps):
-        step, caches = net.decoder(step, memory, caches=caches)  # (batch, 1, 2)
-        steps.append(step)
+    step = past[:, -1:] - past[:, -2:-1]  # the start symbol: the last step seen
+    steps, caches = [], None
+    with eval_mode(net):
+        memory = net.encoder(past)
+        for _ in range(num_steps):
+            step, caches = net.decoder(step, memory, caches=caches)  # (batch, 1, 2)
+            steps.append(step)
     return past[:, -1:] + torch.cat(steps, dim=1).cumsum(dim=1)
 
 

@@ -21,6 +21,7 @@ from d2lmini.support.arguments import (
 from d2lmini.support.devices import try_gpu
 from d2lmini.support.eight_bits import from_bytes, to_bytes
 from d2lmini.support.files import read_tensors, write_tensors
+from d2lmini.support.modes import eval_mode
 from d2lmini.transformer import EncoderDecoder, TransformerDecoder, TransformerEncoder
 
 FORMAT, VERSION = "d2lmini translator", 1  # of the files that save writes
@@ -89,9 +90,9 @@ class SubwordTranslator:
         src, src_valid_lens = (array.to(try_gpu()) for array in self.encode([sentence]))
         src = src[:, : src_valid_lens[0]]
         ends = self.vocab.bos, self.vocab.eos, self.num_steps
-        tokens = greedy_search(self.net.eval(), src, src_valid_lens, *ends).tokens
-        tgt = torch.tensor([tokens[:-1]], device=src.device)
-        with torch.no_grad():
+        with eval_mode(self.net), torch.no_grad():
+            tokens = greedy_search(self.net, src, src_valid_lens, *ends).tokens
+            tgt = torch.tensor([tokens[:-1]], device=src.device)
             logits = self.net(src, tgt, src_valid_lens)  # (1, written, vocab_size)
         # (layers, 1, heads, written, read)
         cross = self.net.decoder.attention_weights[1]

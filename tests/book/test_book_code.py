@@ -23,6 +23,7 @@ TEACHING = [
     "data/subwords",
     "data/buckets",
     "support/eight_bits",
+    "support/modes",
     "losses",
     "training",
     "generation",
