@@ -35,7 +35,14 @@ def _caches(num_steps):
     """What a decoder of three layers with four heads of size 5 returns after num_steps tokens."""
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(0)
-        decoder = TransformerDecoder(9, 20, 16, 4, 3, 0.0)
+        decoder = TransformerDecoder(
+            9,
+            num_hiddens=20,
+            ffn_num_hiddens=16,
+            num_heads=4,
+            num_layers=3,
+            dropout=0.0,
+        )
         return decoder(
             torch.ones(6, num_steps, dtype=torch.long), torch.ones(6, 7, 20)
         )[1]
