@@ -66,7 +66,9 @@ class MultiHeadAttention(nn.Module):
     Source: Vaswani et al. 2017, section 3.2.2; chapter 4.
     """
 
-    def __init__(self, num_hiddens, num_heads, dropout, bias=False):
+    def __init__(
+        self, num_hiddens: int, num_heads: int, dropout: float, bias: bool = False
+    ):
         super().__init__()
         check_divisible(num_hiddens=num_hiddens, num_heads=num_heads)
         check_arguments(dropout=dropout, bias=bias)
@@ -78,7 +80,10 @@ class MultiHeadAttention(nn.Module):
         self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
         self.last_pass = None
 
-    def forward(self, queries, keys, values, mask=None, projected=False):
+    def forward(
+        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None,
+        projected: bool = False,
+    ) -> Tensor:  # fmt: skip
         """Attend to keys, and fetch a mean of values for each query.
 
         Args:
@@ -98,7 +103,7 @@ class MultiHeadAttention(nn.Module):
         output = output.transpose(1, 2).flatten(2)  # (batch, queries, num_hiddens)
         return self.W_o(output)
 
-    def project(self, keys, values):
+    def project(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values as the heads see them; a decoder keeps them for its next step.
 
         Shapes:
@@ -111,7 +116,7 @@ class MultiHeadAttention(nn.Module):
         return self.split_heads(self.W_k(keys)), self.split_heads(self.W_v(values))
 
     @property
-    def attention_weights(self):
+    def attention_weights(self) -> Tensor:
         """Weights of the last pass, (batch, heads, queries, keys); recomputed when asked for.
 
         Raises:
@@ -126,7 +131,7 @@ class MultiHeadAttention(nn.Module):
         """What is saved or copied: all but the last pass."""
         return self.__dict__ | {"last_pass": None}
 
-    def split_heads(self, X):
+    def split_heads(self, X: Tensor) -> Tensor:
         """(batch, steps, num_hiddens) -> (batch, heads, steps, head_size)."""
         X = X.unflatten(2, (self.num_heads, -1))  # (batch, steps, heads, head_size)
         return X.transpose(1, 2)  # (batch, heads, steps, head_size)

@@ -37,7 +37,11 @@ def padding_mask(valid_lens: Tensor | None, num_steps: int) -> Tensor | None:
     return mask[:, None, None, :]  # (batch, heads = 1, queries = 1, keys)
 
 
-def causal_mask(num_queries: int, num_keys: int | None = None, device=None) -> Tensor:
+def causal_mask(
+    num_queries: int,
+    num_keys: int | None = None,
+    device: torch.device | str | None = None,
+) -> Tensor:
     """No position may attend to a later one.
 
     With more keys than queries, the queries are the last positions of the sequence:

@@ -27,24 +27,23 @@ class RMSNorm(nn.Module):
     Args:
         num_hiddens: width of a token.
         eps: added to the mean of the squares.
-    Shapes:
-        X: (..., num_hiddens), and so the result
     Source: Zhang and Sennrich 2019; chapter 13.
     """
 
-    def __init__(self, num_hiddens, eps=1e-5):
+    def __init__(self, num_hiddens: int, eps: float = 1e-5):
         super().__init__()
         check_arguments(num_hiddens=num_hiddens)
         self.weight = nn.Parameter(torch.ones(num_hiddens))
         self.eps = eps
 
-    def forward(self, X):
+    def forward(self, X: Tensor) -> Tensor:
+        """Normalise X (..., num_hiddens)."""
         check_floats("X", X, ..., len(self.weight))
         mean_square = X.pow(2).mean(dim=-1, keepdim=True)
         return X * torch.rsqrt(mean_square + self.eps) * self.weight
 
 
-def rotate(X: torch.Tensor, start: int = 0) -> torch.Tensor:
+def rotate(X: Tensor, start: int = 0) -> Tensor:
     """Rotary positions: features 2j and 2j + 1 turned as hand j turns from position 0 on.
 
     Args:
@@ -86,14 +85,10 @@ class GroupedQueryAttention(nn.Module):
         num_hiddens: width.
         num_heads: of queries; must divide num_hiddens.
         num_kv_heads: of keys and values; must divide num_heads.
-    Shapes:
-        X: (batch, steps, num_hiddens): the whole text, or the steps that follow the cache
-    Returns:
-        The output, of the shape of X, and the KVCache for the next step.
     Source: Ainslie et al. 2023; chapter 13.
     """
 
-    def __init__(self, num_hiddens, num_heads, num_kv_heads):
+    def __init__(self, num_hiddens: int, num_heads: int, num_kv_heads: int):
         super().__init__()
         check_divisible(num_hiddens=num_hiddens, num_heads=num_heads)
         check_divisible(num_heads=num_heads, num_kv_heads=num_kv_heads)
@@ -106,7 +101,14 @@ class GroupedQueryAttention(nn.Module):
         self.W_v = nn.Linear(num_hiddens, kv_hiddens, bias=False)
         self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=False)
 
-    def forward(self, X, cache=None):
+    def forward(
+        self, X: Tensor, cache: KVCache | None = None
+    ) -> tuple[Tensor, KVCache]:
+        """Attend, and return the cache for the next step, too.
+
+        Shapes:
+            X: (batch, steps, num_hiddens): the whole text, or what follows the cache
+        """
         check_floats("X", X, "batch", "steps", self.num_hiddens)
         start = 0 if cache is None else cache.K.shape[2]
         Q = rotate(self.split_heads(self.W_q(X), self.num_heads), start)
@@ -125,7 +127,7 @@ class GroupedQueryAttention(nn.Module):
         return self.W_o(output.transpose(1, 2).flatten(2)), KVCache(K, V)
 
     @staticmethod
-    def split_heads(X, num_heads):
+    def split_heads(X: Tensor, num_heads: int) -> Tensor:
         """(batch, steps, features) -> (batch, heads, steps, head_size)."""
         return X.unflatten(2, (num_heads, -1)).transpose(1, 2)
 
@@ -136,12 +138,10 @@ class SwiGLU(nn.Module):
     Args:
         num_hiddens: width of the input and the output.
         ffn_num_hiddens: width of the hidden layer.
-    Shapes:
-        X: (..., num_hiddens), and so the result
     Source: Shazeer 2020; chapter 13.
     """
 
-    def __init__(self, num_hiddens, ffn_num_hiddens):
+    def __init__(self, num_hiddens: int, ffn_num_hiddens: int):
         super().__init__()
         check_arguments(num_hiddens=num_hiddens, ffn_num_hiddens=ffn_num_hiddens)
         self.num_hiddens = num_hiddens
@@ -149,7 +149,8 @@ class SwiGLU(nn.Module):
         self.W_up = nn.Linear(num_hiddens, ffn_num_hiddens, bias=False)
         self.W_down = nn.Linear(ffn_num_hiddens, num_hiddens, bias=False)
 
-    def forward(self, X):
+    def forward(self, X: Tensor) -> Tensor:
+        """Transform X (..., num_hiddens)."""
         check_floats("X", X, ..., self.num_hiddens)
         return self.W_down(F.silu(self.W_gate(X)) * self.W_up(X))
 
@@ -157,18 +158,27 @@ class SwiGLU(nn.Module):
 class ModernBlock(nn.Module):
     """Attention, then the FFN, each after a norm and with a shortcut of its own (pre-norm).
 
-    Args, Shapes, Returns: as GroupedQueryAttention; ffn_num_hiddens as SwiGLU.
+    Args:
+        num_hiddens: width.
+        ffn_num_hiddens: width inside the FFN.
+        num_heads: of queries; must divide num_hiddens.
+        num_kv_heads: of keys and values; must divide num_heads.
     Source: Touvron et al. 2023; chapter 13.
     """
 
-    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, num_kv_heads):
+    def __init__(
+        self, num_hiddens: int, ffn_num_hiddens: int, num_heads: int, num_kv_heads: int
+    ):
         super().__init__()
         self.norm1 = RMSNorm(num_hiddens)
         self.attention = GroupedQueryAttention(num_hiddens, num_heads, num_kv_heads)
         self.norm2 = RMSNorm(num_hiddens)
         self.ffn = SwiGLU(num_hiddens, ffn_num_hiddens)
 
-    def forward(self, X, cache=None):
+    def forward(
+        self, X: Tensor, cache: KVCache | None = None
+    ) -> tuple[Tensor, KVCache]:
+        """One block, and the cache for its next step; X (batch, steps, num_hiddens)."""
         attended, cache = self.attention(self.norm1(X), cache)
         X = X + attended
         return X + self.ffn(self.norm2(X)), cache
@@ -181,18 +191,18 @@ class LanguageModel(nn.Module):
 
     Args:
         vocab_size: number of tokens.
-        num_layers: number of blocks; the others as ModernBlock.
+        num_hiddens: width.
+        ffn_num_hiddens: width inside the FFN.
+        num_heads: of queries; must divide num_hiddens.
+        num_kv_heads: of keys and values; must divide num_heads.
+        num_layers: number of blocks.
         max_len: longest text, in tokens; training never shows a longer one.
-    Shapes:
-        tokens: (batch, steps), integers: the whole text, or the steps that follow the caches
-    Returns:
-        Logits (batch, steps, vocab_size), and the caches for the next step, one a block.
     Source: Radford et al. 2019; chapter 13.
     """
 
     def __init__(
-        self, vocab_size, num_hiddens, ffn_num_hiddens, num_heads, num_kv_heads, num_layers,
-        max_len,
+        self, vocab_size: int, num_hiddens: int, ffn_num_hiddens: int, num_heads: int,
+        num_kv_heads: int, num_layers: int, max_len: int,
     ):  # fmt: skip
         super().__init__()
         check_arguments(vocab_size=vocab_size, num_hiddens=num_hiddens)
@@ -205,7 +215,14 @@ class LanguageModel(nn.Module):
         self.blocks = nn.ModuleList(ModernBlock(*sizes) for _ in range(num_layers))
         self.norm = RMSNorm(num_hiddens)
 
-    def forward(self, tokens, caches=None):
+    def forward(
+        self, tokens: Tensor, caches: list[KVCache] | None = None
+    ) -> tuple[Tensor, list[KVCache]]:
+        """Logits (batch, steps, vocab_size), and the caches for the next step, one a block.
+
+        Shapes:
+            tokens: (batch, steps), integers: the whole text, or what follows the caches
+        """
         check_tokens(tokens, self.embedding.num_embeddings)
         past = 0 if caches is None else caches[0].K.shape[2]
         check_at_most("text length", past + tokens.shape[1], "max_len", self.max_len)

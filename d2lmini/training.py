@@ -3,7 +3,7 @@
 import functools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import nn
@@ -100,10 +100,14 @@ def weighted_mean(mean: torch.Tensor, count: torch.Tensor) -> float:
 
 
 @torch.no_grad()
-def evaluate(net, batches, loss, device) -> float:
+def evaluate(
+    net: nn.Module, batches: Iterable, loss: Callable, device: torch.device | str
+) -> float:
     """The loss over all batches in eval mode: nothing is dropped, nothing changes.
 
-    Args: as train.
+    Args:
+        batches: a DataLoader or a list; each batch a tuple of tensors.
+        loss: called with (net, batch); returns a mean, and the count of what it was taken over.
     Returns:
         The mean over all that the loss counts.
     Source: chapter 8.

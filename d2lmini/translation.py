@@ -6,8 +6,9 @@ from collections import Counter
 from typing import NamedTuple
 
 import torch
+from torch import Tensor, nn
 
-from d2lmini.data import encode, normalise
+from d2lmini.data import Vocab, encode, normalise
 from d2lmini.generation import beam_search, greedy_search
 from d2lmini.support.arguments import check_arguments, check_as_many
 from d2lmini.support.modes import eval_mode
@@ -16,12 +17,14 @@ from d2lmini.support.modes import eval_mode
 class AttentionWeights(NamedTuple):
     """Weights of one sentence's forward pass, each (layers, heads, queries, keys)."""
 
-    encoder: torch.Tensor
-    decoder: torch.Tensor
-    cross: torch.Tensor
+    encoder: Tensor
+    decoder: Tensor
+    cross: Tensor
 
 
-def encode_source(src_sentence, src_vocab, num_steps, device):
+def encode_source(
+    src_sentence: str, src_vocab: Vocab, num_steps: int, device: torch.device | str
+) -> tuple[Tensor, Tensor]:
     """One sentence as a batch: ids (1, num_steps) and valid_lens (1,).
 
     Raises:
@@ -46,8 +49,9 @@ def encode_source(src_sentence, src_vocab, num_steps, device):
 
 
 def predict_seq2seq(
-    net, src_sentence, src_vocab, tgt_vocab, num_steps, device, beam_size=None
-):
+    net: nn.Module, src_sentence: str, src_vocab: Vocab, tgt_vocab: Vocab,
+    num_steps: int, device: torch.device | str, beam_size: int | None = None,
+) -> tuple[str, AttentionWeights]:  # fmt: skip
     """Translate one sentence.
 
     Args:
