@@ -115,9 +115,7 @@ class GroupedQueryAttention(nn.Module):
         K = rotate(self.split_heads(self.W_k(X), self.num_kv_heads), start)
         V = self.split_heads(self.W_v(X), self.num_kv_heads)
         if cache is not None:
-            K = torch.cat(
-                [cache.K, K], dim=2
-            )  # (batch, heads, past + steps, head_size)
+            K = torch.cat([cache.K, K], dim=2)  # (batch, heads, all steps, head_size)
             V = torch.cat([cache.V, V], dim=2)
         # heads of queries for each of keys
         shared = self.num_heads // self.num_kv_heads

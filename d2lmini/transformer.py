@@ -88,9 +88,7 @@ class DecoderBlock(nn.Module):
         if cache is None:
             memory_K, memory_V = self.cross_attention.project(memory, memory)
         else:
-            K = torch.cat(
-                [cache.K, K], dim=2
-            )  # (batch, heads, past + steps, head_size)
+            K = torch.cat([cache.K, K], dim=2)  # (batch, heads, all steps, head_size)
             V = torch.cat([cache.V, V], dim=2)
             memory_K, memory_V = cache.memory_K, cache.memory_V
         mask = causal_mask(X.shape[1], K.shape[2], X.device)
