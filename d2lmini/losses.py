@@ -81,3 +81,18 @@ def seq2seq_loss(
     logits = net(src, shift_right(tgt, bos), src_valid_lens)
     nats = masked_cross_entropy(logits, tgt, tgt_valid_lens, label_smoothing)
     return nats, tgt_valid_lens.sum()
+
+
+def next_token_loss(net: nn.Module, batch: tuple, bos: int) -> tuple:
+    """How well a language model predicts each token of a text from those before it.
+
+    Args:
+        batch: (tokens, valid_lens), see data.encode.
+        bos: what it reads before the first token.
+    Returns:
+        Mean nats per token, and the number of tokens.
+    Source: chapter 13.
+    """
+    tokens, valid_lens = batch
+    logits, _ = net(shift_right(tokens, bos))
+    return masked_cross_entropy(logits, tokens, valid_lens), valid_lens.sum()

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2lmini.attention import scaled_dot_product_attention
-from d2lmini.losses import masked_cross_entropy, shift_right
 from d2lmini.masks import causal_mask
 from d2lmini.support.arguments import (
     check_arguments,
@@ -230,18 +229,3 @@ class LanguageModel(nn.Module):
             X, cache = block(X, None if caches is None else caches[i])
             new_caches.append(cache)
         return F.linear(self.norm(X), self.embedding.weight), new_caches
-
-
-def next_token_loss(net: nn.Module, batch: tuple, bos: int) -> tuple:
-    """How well a language model predicts each token of a text from those before it.
-
-    Args:
-        batch: (tokens, valid_lens), see data.encode.
-        bos: what it reads before the first token.
-    Returns:
-        Mean nats per token, and the number of tokens.
-    Source: chapter 13.
-    """
-    tokens, valid_lens = batch
-    logits, _ = net(shift_right(tokens, bos))
-    return masked_cross_entropy(logits, tokens, valid_lens), valid_lens.sum()

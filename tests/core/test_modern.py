@@ -7,13 +7,13 @@ from torch import nn
 from torch.nn import functional as F
 
 from d2lmini import at_random, check
+from d2lmini.losses import next_token_loss
 from d2lmini.modern import (
     GroupedQueryAttention,
     LanguageModel,
     ModernBlock,
     RMSNorm,
     SwiGLU,
-    next_token_loss,
     rotate,
 )
 from d2lmini.speed.batched_search import extend
