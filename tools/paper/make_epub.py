@@ -13,8 +13,9 @@ from html import escape
 from itertools import zip_longest
 from pathlib import Path
 
+from tools.browser import chromium
 from tools.extensions.addresses import file_name
-from tools.paper.paper import CSS, NOTE, chromium, code_colours, cover, new, read_book
+from tools.paper.paper import CSS, NOTE, code_colours, cover, new, read_book
 
 MATHML = "http://www.w3.org/1998/Math/MathML"
 # a line of a plot without points

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pikepdf
 
+from tools.browser import chromium
 from tools.extensions.addresses import file_name
-from tools.paper.paper import CSS, NOTE, chromium, code_colours, cover, read_book
+from tools.paper.paper import CSS, NOTE, code_colours, cover, read_book
 
 # The browser rounds to its pixels: bars of fractions and roots, hairlines. With pixels of a quarter
 # of the size, nobody sees it.
