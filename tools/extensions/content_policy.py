@@ -11,6 +11,8 @@ import hashlib
 import re
 from pathlib import Path
 
+from tools.whole_files import write_text
+
 # For a page from the disk 'self' is any file there, except in Firefox where a form may lead.
 POLICY = {
     "default-src": "'none'",
@@ -68,7 +70,7 @@ def write_policies(app, exception):
         # Not templates of the theme, nor slides of an earlier build: they bring all in one file.
         if not {"_static", "slides"} & set(path.relative_to(out).parts):
             page = path.read_text(encoding="utf-8")
-            path.write_text(with_policy(page), encoding="utf-8")
+            write_text(path, with_policy(page))
 
 
 def setup(app):

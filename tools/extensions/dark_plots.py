@@ -15,6 +15,8 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from PIL import Image
 
+from tools.whole_files import write_text
+
 # Of the package only the colours, without PyTorch, which takes seconds to load.
 PACKAGE = Path(__file__).parents[2] / "d2lmini"
 SCALES = run_path(str(PACKAGE / "figures" / "colours.py"))
@@ -146,7 +148,7 @@ def pair(app, pagename, templatename, context, doctree):
             source = Path(app.srcdir) / sources[source.name]
         svg = source.read_text("utf-8")
         images.mkdir(exist_ok=True)
-        (images / f"{name}-dark.svg").write_text(dark(svg), "utf-8")
+        write_text(images / f"{name}-dark.svg", dark(svg))
         size, width = SIZE.search(svg).group(0, 1)  # the page keeps the place free
         size += f' style="--width: {width}px"'  # on a phone, book.css asks
         return "".join(  # lazy: the one that is not shown is not loaded

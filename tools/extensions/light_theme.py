@@ -13,6 +13,7 @@ import tinycss2
 
 from tools.extensions.book_fonts import cut_down
 from tools.kept import kept
+from tools.whole_files import write_text
 
 SHEETS = ("styles/*.css", "mystnb.*.css")
 WORD = re.compile(r"[\w-]+")
@@ -101,7 +102,7 @@ def make_light(app, exception):
         css = with_imports(path)
         inputs = css, repr(sorted(words & {*NAME.findall(css)})), Path(__file__)
         css = kept(path.name, inputs, lambda css=css: cut_sheet(css, words)).decode()
-        path.write_text(css, encoding="utf-8")
+        write_text(path, css)
         icons.update(map(ord, ICON.findall(css)))
     for path in static.glob("vendor/fontawesome/webfonts/*.woff2"):
         cut_down(path, "Book Icons", icons, path)

@@ -18,6 +18,8 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from tools.whole_files import write_text
+
 THEBE = re.compile(
     r'<script type="text/x-thebe-config">.*?</script>|<script>kernelName.*?</script>',
     re.S,
@@ -112,7 +114,7 @@ def move_out(app, context, buffer):
         name = f"{hashlib.sha256(data.encode()).hexdigest()[:16]}.js"
         path = Path(app.outdir) / "_static" / "weights" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f'(window.d2lminiBytes ??= {{}})["{name}"]="{data}";', "utf-8")
+        write_text(path, f'(window.d2lminiBytes ??= {{}})["{name}"]="{data}";')
         buffer["file"] = context["pathto"](f"_static/weights/{name}", resource=True)
 
 

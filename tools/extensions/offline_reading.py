@@ -9,6 +9,8 @@ import json
 import re
 from pathlib import Path
 
+from tools.whole_files import write_text
+
 LOADED = re.compile(r'(?:src|href)="((?:_static/|searchindex\.js)[^"]*)"')
 
 
@@ -28,7 +30,7 @@ def write_worker(app, exception):
     # Each once: a cache takes nothing twice.
     search = list(dict.fromkeys(["search.html", *search]))
     source = source.replace("{search}", json.dumps(search))
-    (out / "sw.js").write_text(source, encoding="utf-8")
+    write_text(out / "sw.js", source)
 
 
 def setup(app):

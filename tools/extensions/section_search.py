@@ -19,6 +19,7 @@ from docutils.utils import new_document
 from sphinx.search import IndexBuilder
 
 from tools.kept import kept
+from tools.whole_files import write_text
 
 # Not code that is folded away and what cells print, which is half of the text, nor what would give
 # an answer away.
@@ -124,7 +125,7 @@ def write_index(app, exception):
     body = json.dumps(
         section_index(pages, app.env), ensure_ascii=False, separators=",:"
     )
-    (out / "searchindex.js").write_text(f"Search.setIndex({body})", encoding="utf-8")
+    write_text(out / "searchindex.js", f"Search.setIndex({body})")
 
 
 def add_script(app, pagename, templatename, context, doctree):

@@ -18,6 +18,7 @@ from docutils import nodes
 from PIL import Image, ImageDraw, ImageFont
 
 from tools.extensions.addresses import site_address
+from tools.whole_files import whole, write_text
 
 LENGTH = 200  # characters of a description, of which search engines show fewer
 SENTENCE = re.compile(r"\S.*?[.?!](?=\s|$)")
@@ -93,7 +94,8 @@ def tags_of(app, page, title, description):
     if address:
         path = Path(app.outdir) / "_images" / "cards" / f"{Path(page).name}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
-        draw_card(title, description, book).save(path)
+        with whole(path) as part:
+            draw_card(title, description, book).save(part, "png")
         tags |= {
             "og:url": urljoin(address, f"{page}.html"),
             "og:image": urljoin(address, f"_images/cards/{path.name}"),
@@ -159,8 +161,8 @@ def write_files(app, exception):
         robots += f"Sitemap: {urljoin(address, 'sitemap.xml')}\n"
         urls = [urljoin(address, f"{page}.html") for page in sorted(app.env.found_docs)]
         entries = "\n".join(f"<url><loc>{escape(url)}</loc></url>" for url in urls)
-        (out / "sitemap.xml").write_text(SITEMAP.format(entries), encoding="utf-8")
-    (out / "robots.txt").write_text(robots, encoding="utf-8")
+        write_text(out / "sitemap.xml", SITEMAP.format(entries))
+    write_text(out / "robots.txt", robots)
     # A link to the site itself is the one that is shared: it has the front page's card.
     title, description = (
         app.config.html_title,
@@ -172,7 +174,7 @@ def write_files(app, exception):
         tags=tags_of(app, root, title, description),
         page=f"{root}.html",
     )
-    (out / "index.html").write_text(redirect, encoding="utf-8")
+    write_text(out / "index.html", redirect)
 
 
 def setup(app):

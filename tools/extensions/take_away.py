@@ -28,6 +28,7 @@ from tools.extensions.addresses import (
 from tools.extensions.install_cell import requirement, with_install_cell
 from tools.extensions.package_file import contents, copy_project
 from tools.kept import kept
+from tools.whole_files import write_bytes, write_text
 
 PROJECT = (
     *(".ci", ".devcontainer", ".dockerignore", ".gitattributes", ".github", ".gitignore"),
@@ -73,7 +74,7 @@ def lead_to_site(folder, site):
             if cell.cell_type == "markdown":
                 cell.source = with_links_to(site, cell.source)
         text = text_of(with_install_cell(notebook, requirement("", site)))
-        path.write_text(text, encoding="utf-8", newline="\n")
+        write_text(path, text)
 
 
 def write_zip(path, folder):
@@ -81,7 +82,8 @@ def write_zip(path, folder):
 
     Its files are of the day on which they changed: make sees that an unpacked project is newer.
     """
-    path.write_bytes(kept(path.stem, contents(folder), lambda: zipped(path, folder)))
+    data = kept(path.stem, contents(folder), lambda: zipped(path, folder))
+    write_bytes(path, data)
 
 
 def zipped(path, folder):

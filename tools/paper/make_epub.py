@@ -16,6 +16,7 @@ from pathlib import Path
 from tools.browser import chromium
 from tools.extensions.addresses import file_name
 from tools.paper.paper import CSS, NOTE, code_colours, cover, new, read_book
+from tools.whole_files import whole
 
 MATHML = "http://www.w3.org/1998/Math/MathML"
 # a line of a plot without points
@@ -269,7 +270,10 @@ def files_of(book, page):
 
 def write(path, book, files):
     """The ePub: a zip whose first file says what it is."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as epub:
+    with (
+        whole(path) as part,
+        zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as epub,
+    ):
         epub.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
         epub.writestr("META-INF/container.xml", CONTAINER)
         epub.writestr("book/package.opf", opf(book, files))

@@ -14,6 +14,7 @@ import pikepdf
 from tools.browser import chromium
 from tools.extensions.addresses import file_name
 from tools.paper.paper import CSS, NOTE, code_colours, cover, read_book
+from tools.whole_files import whole
 
 # The browser rounds to its pixels: bars of fractions and roots, hairlines. With pixels of a quarter
 # of the size, nobody sees it.
@@ -137,7 +138,9 @@ def print_book(book, path):
                     pdf.docinfo["/Author"] = book.author
                     pdf.Root.PageMode = pikepdf.Name.UseOutlines
                     # Half the size: the structure of a tagged PDF is tens of thousands of objects.
-                    pdf.save(path, object_stream_mode=pikepdf.ObjectStreamMode.generate)
+                    packed = pikepdf.ObjectStreamMode.generate
+                    with whole(path) as part:
+                        pdf.save(part, object_stream_mode=packed)
                     return
             page.evaluate(FILL, pages)
 
