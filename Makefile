@@ -11,8 +11,8 @@ export HOME := $(CURDIR)/_build/home
 endif
 .DELETE_ON_ERROR:
 
-.PHONY: book serve pdf epub site lab check chapter test test-all lint unit notebooks pages links bench mutants \
-	lock clean
+.PHONY: book serve pdf epub site lab check chapter test test-all browser lint unit notebooks paper pages \
+	links bench mutants lock clean
 
 book: $(VENV)/installed
 	@$(BIN)/python -m tools.make_book
@@ -47,14 +47,17 @@ chapter: $(VENV)/with-tests
 	$(BIN)/pytest tests/book tests/check/test_exercises.py -n 2 -q -k "$(N)"
 	$(MAKE) book
 
-# Everything that a change to text, package or page can break.
-test: lint unit notebooks pages
+# Everything that a change to text, package or page can break. First of all: is there a browser?
+test: browser lint unit notebooks pages
 
 # And what few changes touch: paper, slides, JupyterLab, Firefox, hostile submissions, real data.
 test-all: TESTS :=
-test-all: lint unit notebooks paper pages
+test-all: browser lint unit notebooks paper pages
 
 TESTS := -m "not thorough"
+
+browser: $(VENV)/with-tests
+	@$(BIN)/python -m tools.browser
 
 lint: $(VENV)/with-tests
 	$(BIN)/ruff format --check .
