@@ -23,7 +23,7 @@ from tools.extensions.addresses import addresses, settings
 from tools.extensions.figure_links import titles
 
 ROOT = Path(__file__).parents[2]
-CSS = ROOT / "tools" / "paper.css"
+CSS = Path(__file__).with_name("paper.css")
 # What no reader of paper can use; and of the front page what the contents say.
 UNUSABLE = (
     "script, style, .headerlink, img.plot-dark, "
