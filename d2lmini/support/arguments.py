@@ -1,8 +1,7 @@
 """Argument checks: one call where a value is first used.
 
-Each raises TypeError for a value of the wrong type and ValueError for a wrong value; the message
-names the parameter, its value and the rule. No check waits for a GPU: values that live there were
-checked before they were moved.
+Each raises TypeError for a wrong type and ValueError for a wrong value; the message names the
+parameter, its value and the rule. No check waits for a GPU: what lives there was checked before.
 """
 
 import math
@@ -263,7 +262,7 @@ def check_self_attention(queries, keys, values) -> None:
 
 
 def check_last_pass(last_pass) -> None:
-    """A layer that has been called: there are weights to look at."""
+    """last_pass must be there: the layer has been called."""
     if last_pass is None:
         raise ValueError("attention_weights needs a forward pass first, got none")
 
