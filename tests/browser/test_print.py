@@ -152,6 +152,16 @@ def test_no_text_of_the_pdf_is_cut_or_left_in_tex(texts):
                 assert not page.get_text_bounded(*place).strip("¯ˉ‾―–—_ "), number
 
 
+def test_the_chinese_terms_of_the_glossary_are_in_the_pdf(texts, chapters):
+    terms = [t.get_text() for t in chapters["glossary.xhtml"].select("[lang=zh-Hans]")]
+    assert len(terms) > 40
+    text = plain("".join(page.get_text_range() for page in texts))
+    found = [term in text for term in terms]
+    if not any(found):
+        pytest.skip("made without a font with Chinese characters, see make_pdf.py")
+    assert all(found)
+
+
 def test_live_figures_are_there_with_their_place(built, texts, chapters):
     stills = sum(
         path.read_text("utf-8").count('class="d2lmini-still"')

@@ -40,6 +40,16 @@ FILL = """(pages) => {
     for (const link of document.querySelectorAll("a.with-page"))
         link.querySelector(".page-number").textContent = pages[link.hash.slice(1)];
 }"""
+# Is a Chinese character drawn like one that no font has?
+NO_CHINESE = r"""() => {
+    const drawn = (character) => {
+        const pen = document.createElement("canvas").getContext("2d");
+        pen.font = "20px sans-serif";
+        pen.fillText(character, 0, 40);
+        return pen.canvas.toDataURL();
+    };
+    return drawn("\u6ce8") === drawn("\uffff");
+}"""
 DOCUMENT = """<!DOCTYPE html>
 <html lang="{language}">
 <head>
@@ -130,6 +140,11 @@ def print_book(book, path):
         page.set_default_timeout(300_000)  # ms
         page.goto(file.as_uri())
         page.evaluate(PREPARE)
+        if page.evaluate(NO_CHINESE):
+            print(
+                "The glossary of the PDF will lack its Chinese terms: no font here has them. "
+                "Install one, such as fonts-noto-cjk."
+            )
         pages = None
         while True:
             page.pdf(path=draft, **PRINT)
