@@ -174,14 +174,30 @@ def test_live_figures_are_there_with_their_place(built, texts, chapters):
     assert all(c.img and re.search(place, c.get_text()) for c in captions)
 
 
-def test_code_and_tables_of_the_epub_can_be_read_on_seven_inches(
-    built, browser, tmp_path
-):
+@pytest.fixture(scope="module")
+def unpacked(built, tmp_path_factory):
+    """The folder of the ePub's files."""
+    folder = tmp_path_factory.mktemp("epub")
     with zipfile.ZipFile(made(built, "epub")) as file:
-        file.extractall(tmp_path)
+        file.extractall(folder)
+    return folder / "book"
+
+
+def test_code_and_formulas_of_the_epub_are_in_its_own_fonts(browser, unpacked):
+    page = browser.new_page()
+    page.goto((unpacked / "04-attention.xhtml").as_uri())
+    loaded = page.evaluate(
+        """() => document.fonts.ready.then((fonts) =>
+            [...fonts].filter((f) => f.status === "loaded").map((f) => f.family))"""
+    )
+    page.close()
+    assert {name.strip('"') for name in loaded} == {"Book Code", "Book Math"}
+
+
+def test_code_and_tables_of_the_epub_can_be_read_on_seven_inches(browser, unpacked):
     page = browser.new_page(viewport=SEVEN_INCHES)
     fitted = 0
-    for path in sorted(tmp_path.rglob("*.xhtml")):
+    for path in sorted(unpacked.glob("*.xhtml")):
         page.goto(path.as_uri())
         found = page.evaluate(MEASURE)
         assert found["smallest"] >= 7.2, path.name

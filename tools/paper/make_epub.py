@@ -30,6 +30,19 @@ OUTPUT_WIDTH = 84  # of what a program prints, vw
 CODE_LETTER = 0.6  # em
 SMALLEST = 1.7  # type that can be read, vw: 6 pt on 7 inches
 
+# The ePub brings the fonts of code and formulas; the text is in the e-reader's own.
+FONTS = """
+@font-face {
+  font-family: "Book Code";
+  font-weight: 200 900;
+  src: url("fonts/Book-Code-normal.woff2");
+}
+@font-face {
+  font-family: "Book Math";
+  src: url("fonts/Book-Math-normal.woff2");
+}
+"""
+
 PAGE = """<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE html>
 <html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"
@@ -74,6 +87,7 @@ TYPES = {
     ".css": "text/css",
     ".svg": "image/svg+xml",
     ".png": "image/png",
+    ".woff2": "font/woff2",
 }
 
 
@@ -257,7 +271,11 @@ def files_of(book, page):
     pictures = move_pictures(book)
     link_files(book.chapters)
     styles = [path.read_text("utf-8") for path in (CSS, CSS.with_name("epub.css"))]
-    style = "\n".join([code_colours(book.built), *styles])
+    style = "\n".join([FONTS, code_colours(book.built), *styles])
+    fonts = {
+        name: (book.built / "_static" / name).read_bytes()
+        for name in re.findall(r"fonts/[\w.-]+", FONTS)
+    }
     first = f'<p class="cover"><img src="cover.png" alt="{escape(book.title)}"/></p>'
     files = {
         "cover.xhtml": xhtml(book, book.title, first),
@@ -265,7 +283,7 @@ def files_of(book, page):
     }
     for chapter in book.chapters:
         files[f"{chapter.name}.xhtml"] = xhtml(book, chapter.title, chapter.body)
-    return files | {"style.css": style.encode(), "cover.png": draw} | pictures
+    return files | {"style.css": style.encode(), "cover.png": draw} | fonts | pictures
 
 
 def write(path, book, files):
