@@ -1,9 +1,12 @@
 """The book on paper: what tools/paper/paper.py and make_epub.py make of a page."""
 
 import re
+from pathlib import Path
 
+import matplotlib
 import pytest
 from bs4 import BeautifulSoup
+from PIL import ImageFont
 
 from tools.extensions import formulas
 from tools.paper import make_epub, paper
@@ -149,13 +152,19 @@ def test_a_file_beside_the_pages_is_on_the_site_or_no_link_on_paper():
     assert link("https://a.example/b") == "https://a.example/b/figures.zip"
 
 
-def test_a_wide_table_has_type_in_which_its_cells_fit():
+def test_a_wide_table_has_type_in_which_its_cells_fit(browser):
+    wide = Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSerif.ttf")
+    font = ImageFont.truetype(wide, 1000)
+    tab = browser.new_page()
+    tab.goto(wide.parent.as_uri())  # only a page of a file may read the fonts
+
     def size(cell, columns):
         row = f"<tr>{f'<td>{cell}</td>' * columns}</tr>"
         page = body(f'<section><table class="dataframe">{row}</table></section>')
-        make_epub.fit_tables([paper.Chapter("a", "", page)])
+        make_epub.fit_tables([paper.Chapter("a", "", page)], tab)
         return float(re.search(r"([\d.]+)vw", page.table["style"])[1])
 
     for cell, columns in (("0.123", 3), ("0.123", 12), ("two words", 6)):
-        width = columns * (len(cell) * make_epub.LETTER + make_epub.GAP)
-        assert size(cell, columns) * width == pytest.approx(88, rel=0.02)
+        width = columns * (font.getlength(cell) / 1000 + 0.6)  # with the padding
+        assert size(cell, columns) * width == pytest.approx(make_epub.FIT, rel=0.02)
+    tab.close()

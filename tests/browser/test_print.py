@@ -4,8 +4,9 @@ import os
 import re
 import shutil
 import zipfile
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
+import matplotlib
 import pikepdf
 import pypdfium2
 import pytest
@@ -18,9 +19,19 @@ HEADING = re.compile(r'<h1>(.*?)<a class="headerlink"')
 RIGHT = 595 - 22 / 25.4 * 72  # where the text of an A4 page ends, in points
 
 SEVEN_INCHES = {"width": 454, "height": 605}
+# An e-reader with the widest of the usual fonts, and wide margins
+E_READER = """
+@font-face { font-family: "Wide"; src: url("FONTS/DejaVuSerif.ttf"); }
+@font-face { font-family: "Wide"; src: url("FONTS/DejaVuSerif-Bold.ttf"); font-weight: bold; }
+@font-face { font-family: "Wide Code"; src: url("FONTS/DejaVuSansMono.ttf"); }
+body { font-family: "Wide"; margin: 8px 6vw; }
+pre, code { font-family: "Wide Code"; }
+""".replace("FONTS", Path(matplotlib.get_data_path(), "fonts", "ttf").as_uri())
 # The smallest type of code and tables, outputs whose lines should fit but are parted, tables and
-# outputs that have a size of their own, and how wide the page is.
-MEASURE = """() => {
+# outputs that have a size of their own, what is in the margin, and how wide the page is.
+MEASURE = """async () => {
+  await Promise.all([...document.fonts].map((font) => font.load()));
+  const margin = document.body.getBoundingClientRect().right;
   const all = (selector) => [...document.querySelectorAll(selector)];
   const style = (element, name) => parseFloat(getComputedStyle(element)[name]);
   const lines = (e) => e.textContent.replace(/\\n$/, "").split("\\n").length + 0.5;
@@ -30,6 +41,8 @@ MEASURE = """() => {
     parted: outputs.filter((e) => e.offsetHeight > lines(e) * style(e, "lineHeight"))
       .map((e) => e.textContent),
     fitted: outputs.length + all("table[style]").length,
+    beyond: all("pre, table").filter((e) => e.getBoundingClientRect().right > margin)
+      .map((e) => e.textContent),
     width: document.documentElement.scrollWidth,
   };
 }"""
@@ -199,10 +212,12 @@ def test_code_and_tables_of_the_epub_can_be_read_on_seven_inches(browser, unpack
     fitted = 0
     for path in sorted(unpacked.glob("*.xhtml")):
         page.goto(path.as_uri())
+        page.add_style_tag(content=E_READER)
         found = page.evaluate(MEASURE)
         assert found["smallest"] >= 7.2, path.name
         assert found["width"] <= SEVEN_INCHES["width"], path.name
         assert not found["parted"], path.name
+        assert not found["beyond"], path.name
         fitted += found["fitted"]
     page.close()
     assert fitted > 100

@@ -10,11 +10,13 @@ import uuid
 import zipfile
 from datetime import UTC, datetime
 from html import escape
-from itertools import zip_longest
 from pathlib import Path
+
+import matplotlib
 
 from tools.browser import chromium
 from tools.extensions.addresses import file_name
+from tools.extensions.book_fonts import font_file
 from tools.paper.paper import CSS, NOTE, code_colours, cover, new, read_book
 from tools.whole_files import whole
 
@@ -23,11 +25,9 @@ MATHML = "http://www.w3.org/1998/Math/MathML"
 EMPTY_PATH = re.compile(rb"<path (?![^>]*\bd=)[^>]*/>")
 COVER = {"width": 1200, "height": 1600}
 WIDE = ("1em", "2em")  # spaces between two formulas
-PAGE_WIDTH = 88  # of the e-reader's 100 vw, what the margins leave
-LETTER, GAP = 0.52, 0.6  # widths of a letter and of what is between two columns, em
-SENTENCE, COLUMN = 24, 16  # letters of a cell that is parted, and of its column's lines
-OUTPUT_WIDTH = 84  # of what a program prints, vw
-CODE_LETTER = 0.6  # em
+FIT = 84  # what margins and indents leave of the page, vw
+SENTENCE = 24  # letters of a cell that is parted
+CODE_LETTER = 0.602  # em, in the widest of the usual fonts
 SMALLEST = 1.7  # type that can be read, vw: 6 pt on 7 inches
 
 # The ePub brings the fonts of code and formulas; the text is in the e-reader's own.
@@ -42,6 +42,19 @@ FONTS = """
   src: url("fonts/Book-Math-normal.woff2");
 }
 """
+# A table that fits in these, the widest of the usual fonts, fits in an e-reader's own.
+WIDEST = """
+@font-face {{ font-family: "Widest"; src: url("DejaVuSerif.ttf"); }}
+@font-face {{ font-family: "Widest"; src: url("DejaVuSerif-Bold.ttf"); font-weight: bold; }}
+@font-face {{ font-family: "Book Code"; src: url("DejaVuSansMono.ttf"); }}
+@font-face {{ font-family: "Book Math"; src: url("{math}"); }}
+body {{ font-family: "Widest"; }}
+table {{ width: min-content; max-width: none; font-size: 100px !important; }}
+"""
+MEASURE = """async () => {
+    await Promise.all([...document.fonts].map((font) => font.load()));
+    return [...document.querySelectorAll("table")].map((table) => table.offsetWidth / 100);
+}"""
 
 PAGE = """<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE html>
@@ -125,36 +138,30 @@ def piece():
     return new(f'<math xmlns="{MATHML}" display="block"></math>')
 
 
-def fit_tables(chapters):
+def fit_tables(chapters, page):
     """Tables in type so small that nothing in a cell need be parted, where the page is narrow.
 
     Words and sentences may go to the next line; numbers, and what else a program has printed, may
     not.
     """
-    for table in [
-        table for chapter in chapters for table in chapter.body.select("table")
-    ]:
-        for cell in table.select(".dataframe th, .dataframe td"):
+    tables = [table for chapter in chapters for table in chapter.body.select("table")]
+    for table in tables:
+        for cell in table.select(".dataframe tbody :is(th, td)"):
             if len(cell.get_text(" ", strip=True)) > SENTENCE:
                 cell["class"] = "sentence"
-        rows = [
-            [letters_of(cell) for cell in row.select("th, td")]
-            for row in table.select("tr")
-            if not row.select("[colspan]")
-        ]
-        letters = sum(map(max, zip_longest(*rows, fillvalue=0)))
-        columns = max(map(len, rows))
-        share = PAGE_WIDTH / (letters * LETTER + columns * GAP)
-        table["style"] = f"font-size: min(0.88em, {share:.1f}vw)"
+    for table, width in zip(tables, least_widths(tables, page), strict=True):
+        table["style"] = f"font-size: min(0.88em, {FIT / width:.2f}vw)"
 
 
-def letters_of(cell):
-    """How many letters of a cell one line must hold."""
-    text = cell.get_text(" ", strip=True)
-    word = max(map(len, text.split()), default=0)
-    if not cell.find_parent(class_="dataframe"):
-        return word
-    return max(word, COLUMN) if "sentence" in cell.get("class", []) else len(text)
+def least_widths(tables, page):
+    """Measure how wide each table is, in em, when every line ends as early as it can."""
+    fonts = Path(matplotlib.get_data_path(), "fonts", "ttf")
+    page.set_content(
+        f'<!DOCTYPE html><base href="{fonts.as_uri()}/"><style>{styles()}'
+        f"{WIDEST.format(math=font_file('STIX Two Math', 'normal').as_uri())}</style>"
+        f"{''.join(map(str, tables))}"
+    )
+    return page.evaluate(MEASURE)
 
 
 def fit_outputs(chapters):
@@ -163,9 +170,9 @@ def fit_outputs(chapters):
         text for chapter in chapters for text in chapter.body.select(".cell_output pre")
     ]:
         longest = max(map(len, text.get_text().split("\n")))
-        share = OUTPUT_WIDTH / (max(longest, 1) * CODE_LETTER)
+        share = FIT / (max(longest, 1) * CODE_LETTER)
         if share >= SMALLEST:
-            text["style"] = f"font-size: min(0.66em, {share:.1f}vw)"
+            text["style"] = f"font-size: min(0.66em, {share:.2f}vw)"
 
 
 def move_pictures(book):
@@ -257,6 +264,13 @@ def opf(book, files):
     )
 
 
+def styles():
+    """The style sheet of the ePub, without its fonts and the colours of code."""
+    return "\n".join(
+        path.read_text("utf-8") for path in (CSS, CSS.with_name("epub.css"))
+    )
+
+
 def xhtml(book, title, body):
     """A page of the ePub."""
     return PAGE.format(language=book.language, title=escape(title), body=body).encode()
@@ -266,12 +280,11 @@ def files_of(book, page):
     """Name -> bytes of all that the ePub holds, in the order of reading."""
     draw = draw_cover(book, page)
     put_formulas(book.chapters)
-    fit_tables(book.chapters)
+    fit_tables(book.chapters, page)
     fit_outputs(book.chapters)
     pictures = move_pictures(book)
     link_files(book.chapters)
-    styles = [path.read_text("utf-8") for path in (CSS, CSS.with_name("epub.css"))]
-    style = "\n".join([FONTS, code_colours(book.built), *styles])
+    style = "\n".join([FONTS, code_colours(book.built), styles()])
     fonts = {
         name: (book.built / "_static" / name).read_bytes()
         for name in re.findall(r"fonts/[\w.-]+", FONTS)
