@@ -1,8 +1,13 @@
-"""Where the corpora of the book lie, for the grammars that write them."""
+"""What the grammars of the corpora share: their tables, and where their files go."""
 
 from pathlib import Path
 
 CORPORA = Path(__file__).parents[2] / "d2lmini" / "corpora"
+
+
+def rows(text):
+    """The rows of a table; commas separate the rows and slashes the cells."""
+    return [tuple(row.strip().split("/")) for row in text.split(",")]
 
 
 def write(name, files):

@@ -41,26 +41,21 @@ SECOND_WINS = ["although {first} , {second}", "{first} , but {second}",
 FIRST_WINS = ["{first} , although {second}", "{first} , even if {second}"]
 
 # What others said of the film, and how a reviewer bears them out or contradicts them.
+OF_THEM = (["they were right", "i agree with them"],
+           ["they were wrong", "i do not agree with them"])  # fmt: skip
 SAYINGS = {
-    "the critics saw {a} {adjective} film": (
-        ["they were right", "i agree with them"],
-        ["they were wrong", "i do not agree with them"],
-    ),
-    "i expected {a} {adjective} film": (
-        ["i was right", "that is what i got"],
-        ["i was wrong", "that is not what i got"],
-    ),
-    "my friends called this film {adjective}": (
-        ["they were right", "i agree with them"],
-        ["they were wrong", "i do not agree with them"],
-    ),
-    "my sister finds this film {adjective}": (
-        ["she is right", "so do i"],
-        ["she is wrong", "i do not"],
-    ),
-}
+    "the critics saw {a} {adjective} film": OF_THEM,
+    "i expected {a} {adjective} film": (["i was right", "that is what i got"],
+                                        ["i was wrong", "that is not what i got"]),
+    "my friends called this film {adjective}": OF_THEM,
+    "my sister finds this film {adjective}": (["she is right", "so do i"],
+                                              ["she is wrong", "i do not"]),
+}  # fmt: skip
 CONSTRUCTIONS = [*PLAIN, *NEGATED, *SAYINGS]
 SPLITS = {"test": 300, "val": 200, "train": 2500}
+
+
+WORDS = ADJECTIVES[GOOD] + ADJECTIVES[BAD]
 
 
 def opinion(rng, verdict, templates):
@@ -72,23 +67,22 @@ def opinion(rng, verdict, templates):
     return text.replace("{part}", rng.choice(PARTS)), (template, adjective)
 
 
-def plain(rng, verdict):
+def plain(rng, verdict, templates=PLAIN):
     """One clause that means what it says."""
-    text, use = opinion(rng, verdict, PLAIN)
+    text, use = opinion(rng, verdict, templates)
     return text, [use]
 
 
 def negated(rng, verdict):
-    """One clause that turns its adjective round."""
-    text, use = opinion(rng, verdict, NEGATED)
-    return text, [use]
+    """One clause that reverses its adjective."""
+    return plain(rng, verdict, NEGATED)
 
 
 def aside(rng, verdict):
     """A clause into which somebody else puts in a word that does not count."""
     templates = rng.choice([PLAIN, NEGATED])
     text, use = opinion(rng, verdict, [t for t in templates if "{part} is" in t])
-    other = rng.choice(ADJECTIVES[GOOD] + ADJECTIVES[BAD])
+    other = rng.choice(WORDS)
     part = text.partition("the ")[2].partition(" is")[0]
     return text.replace(f"the {part} is", ASIDE.format(part=part, other=other)), [use]
 
@@ -98,9 +92,8 @@ def contrast(rng, verdict):
     second_wins = rng.random() < len(SECOND_WINS) / len(SECOND_WINS + FIRST_WINS)
     verdicts = (1 - verdict, verdict) if second_wins else (verdict, 1 - verdict)
     while True:
-        (first, use), (second, use_2) = [
-            opinion(rng, v, rng.choice([PLAIN, NEGATED])) for v in verdicts
-        ]
+        told = [opinion(rng, v, rng.choice([PLAIN, NEGATED])) for v in verdicts]
+        (first, use), (second, use_2) = told
         if not any(part in first and part in second for part in PARTS):
             break
     template = rng.choice(SECOND_WINS if second_wins else FIRST_WINS)
@@ -133,8 +126,7 @@ def review(rng, verdict, is_for_test):
 def is_new(use):
     """Whether a construction and its adjective are kept for the test split: one in twelve."""
     template, adjective = use
-    words = ADJECTIVES[GOOD] + ADJECTIVES[BAD]
-    return (CONSTRUCTIONS.index(template) + words.index(adjective)) % 12 == 0
+    return (CONSTRUCTIONS.index(template) + WORDS.index(adjective)) % 12 == 0
 
 
 def corpus(seed=0):

@@ -11,8 +11,8 @@ import random
 
 from tools.corpora import corpus_files
 
-PEOPLE = {"anna": "she", "ben": "he", "carla": "she", "david": "he",
-          "emma": "she", "felix": "he", "grace": "she", "henry": "he"}  # fmt: skip
+PEOPLE = {"anna": "she", "ben": "he", "carla": "she", "david": "he", "emma": "she",
+          "felix": "he", "grace": "she", "henry": "he"}  # fmt: skip
 THINGS = ["ball", "book", "cup", "hat", "key", "lamp", "map", "ring"]
 PLACES = ["garden", "kitchen", "market", "park", "river", "school"]
 ACTIONS = ["reads", "sings", "sleeps", "waits"]
