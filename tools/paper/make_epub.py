@@ -17,7 +17,7 @@ from tools.extensions.addresses import file_name
 from tools.paper.paper import CSS, NOTE, chromium, code_colours, cover, new, read_book
 
 MATHML = "http://www.w3.org/1998/Math/MathML"
-# a line of a plot without points
+# A path without points in a plot
 EMPTY_PATH = re.compile(rb"<path (?![^>]*\bd=)[^>]*/>")
 COVER = {"width": 1200, "height": 1600}
 WIDE = ("1em", "2em")  # spaces between two formulas
@@ -28,20 +28,6 @@ OUTPUT_WIDTH = 84  # of what a program prints, vw
 CODE_LETTER = 0.6  # em
 SMALLEST = 1.7  # type that can be read, vw: 6 pt on 7 inches
 
-PAGE = """<?xml version="1.0" encoding="utf-8"?>
-<!DOCTYPE html>
-<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"
-  lang="{language}" xml:lang="{language}">
-<head>
-<meta charset="utf-8"/>
-<title>{title}</title>
-<link rel="stylesheet" type="text/css" href="style.css"/>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
 CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
 <container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container">
 <rootfiles>
@@ -49,46 +35,29 @@ CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
 </rootfiles>
 </container>
 """
-PACKAGE = """<?xml version="1.0" encoding="utf-8"?>
-<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="book"
-  xml:lang="{language}">
-<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
-<dc:identifier id="book">urn:uuid:{identifier}</dc:identifier>
-<dc:title>{title}</dc:title>
-<dc:creator>{author}</dc:creator>
-<dc:language>{language}</dc:language>
-<meta property="dcterms:modified">{now}</meta>
-</metadata>
-<manifest>
-{manifest}
-</manifest>
-<spine>
-{spine}
-</spine>
-</package>
-"""
-TYPES = {
-    ".xhtml": "application/xhtml+xml",
-    ".css": "text/css",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-}
+TYPES = {".xhtml": "application/xhtml+xml", ".css": "text/css", ".svg": "image/svg+xml",
+         ".png": "image/png"}  # fmt: skip
+
+
+def template(name, **fields):
+    """A text next to this file, filled in."""
+    return CSS.with_name(name).read_text("utf-8").format(**fields)
 
 
 def put_formulas(chapters):
-    """Formulas as XML has them; long ones in pieces."""
+    """Put formulas into the MathML namespace, and split long ones."""
     for math in [math for chapter in chapters for math in chapter.body.select("math")]:
         math["xmlns"] = MATHML
         if math.parent.name == "div":
-            place = math.parent  # holds nothing else
+            place = math.parent  # has no other child
             place.extend(in_groups(math.extract()))
 
 
 def in_groups(math):
-    """A formula as several: a line can end between two, or else before an equals sign.
+    """Split a formula where a line may break: between formulas, or else before an equals sign.
 
-    Two formulas of a line have a wide space between them, a quad or two. Each becomes a span that
-    epub.css keeps in one line where the page is wide enough.
+    Formulas on one line are separated by a quad or two. Each becomes a span that epub.css keeps on
+    one line if the page is wide enough.
     """
     groups = [[math]]
     for child in math.mrow.extract().find_all(recursive=False):
@@ -153,7 +122,7 @@ def fit_outputs(chapters):
 
 
 def move_pictures(book):
-    """Name of a file in the ePub -> its bytes; pictures that a page holds become files."""
+    """Move embedded pictures to files of the ePub: name -> bytes."""
     files = {}
     for chapter in book.chapters:
         for image in chapter.body.find_all("img"):
@@ -171,7 +140,7 @@ def move_pictures(book):
 
 
 def link_files(chapters):
-    """Links name the file in which their target is."""
+    """Make links name the file of their target."""
     file_of = {
         element["id"]: f"{chapter.name}.xhtml"
         for chapter in chapters
@@ -183,8 +152,12 @@ def link_files(chapters):
 
 
 def navigation(book):
-    """The contents, as readers show them: parts, chapters, sections."""
+    """The table of contents for e-readers: parts, chapters, sections."""
     lines, part = [], ""
+
+    def entry(address, title, below=""):
+        return f'<li><a href="{address}">{escape(title)}</a>{below}</li>'
+
     for chapter in book.chapters:
         file = f"{chapter.name}.xhtml"
         if chapter.part != part:
@@ -192,15 +165,11 @@ def navigation(book):
             lines.append(f"<li><span>{escape(chapter.part)}</span><ol>")
             part = chapter.part
         below = "".join(
-            f'<li><a href="{file}#{name}">{escape(title)}</a></li>'
-            for name, title in chapter.sections
+            entry(f"{file}#{name}", title) for name, title in chapter.sections
         )
-        below = below and f"<ol>{below}</ol>"
-        lines.append(f'<li><a href="{file}">{escape(chapter.title)}</a>{below}</li>')
-    return (
-        '<nav epub:type="toc" id="toc"><h1>Contents</h1>'
-        f"<ol>{''.join(lines)}</ol></li></ol></nav>"
-    )
+        lines.append(entry(file, chapter.title, below and f"<ol>{below}</ol>"))
+    contents = f"<h1>Contents</h1><ol>{''.join(lines)}</ol></li></ol>"
+    return f'<nav epub:type="toc" id="toc">{contents}</nav>'
 
 
 def draw_cover(book, page):
@@ -219,7 +188,7 @@ def draw_cover(book, page):
 
 
 def opf(book, files):
-    """The list of what is in the ePub."""
+    """The package document, which lists the files of the ePub."""
     manifest = []
     for number, (name, data) in enumerate(files.items()):
         properties = {"nav.xhtml": "nav", "cover.png": "cover-image"}.get(name, "")
@@ -230,7 +199,8 @@ def opf(book, files):
             f'<item id="f{number}" href="{name}" media-type="{TYPES[Path(name).suffix]}"{extra}/>'
         )
     pages = [number for number, name in enumerate(files) if name.endswith(".xhtml")]
-    return PACKAGE.format(
+    return template(
+        "epub.opf",
         language=book.language,
         identifier=uuid.uuid5(uuid.NAMESPACE_URL, book.title),
         title=escape(book.title),
@@ -243,11 +213,12 @@ def opf(book, files):
 
 def xhtml(book, title, body):
     """A page of the ePub."""
-    return PAGE.format(language=book.language, title=escape(title), body=body).encode()
+    fields = {"language": book.language, "title": escape(title), "body": body}
+    return template("epub.xhtml", **fields).encode()
 
 
 def files_of(book, page):
-    """Name -> bytes of all that the ePub holds, in the order of reading."""
+    """The files of the ePub in reading order: name -> bytes."""
     draw = draw_cover(book, page)
     put_formulas(book.chapters)
     fit_tables(book.chapters)
@@ -267,7 +238,7 @@ def files_of(book, page):
 
 
 def write(path, book, files):
-    """The ePub: a zip whose first file says what it is."""
+    """Write the ePub, a zip whose first file states its type."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as epub:
         epub.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
         epub.writestr("META-INF/container.xml", CONTAINER)
@@ -277,7 +248,7 @@ def write(path, book, files):
 
 
 def main(built):
-    """Make the ePub, beside the pages."""
+    """Make the ePub, next to the pages."""
     book = read_book(Path(built).resolve())
     path = book.built / f"{file_name()}.epub"
     with chromium() as browser:
