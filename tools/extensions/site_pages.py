@@ -4,17 +4,14 @@ A description in each page, from the first sentences of its question or its text
 addresses (404.html), robots.txt, and an index.html that redirects to the front page.
 
 If the site's address is known (html.baseurl in _config.yml, or SITE_ADDRESS in the environment),
-also preview images for shared links, and sitemap.xml. Sphinx adds the canonical links.
+also sitemap.xml. Sphinx adds the canonical links.
 """
 
 import re
 from html import escape
-from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
-import fontpkg
 from docutils import nodes
-from PIL import Image, ImageDraw, ImageFont
 
 from tools.extensions.addresses import site_address
 from tools.extensions.html_build import after_html_build
@@ -22,11 +19,6 @@ from tools.extensions.html_build import after_html_build
 LENGTH = 200  # characters of a description; search engines show fewer
 SENTENCE = re.compile(r"\S.*?[.?!](?=\s|$)")
 QUESTION = "The question. "
-
-WIDTH, HEIGHT, MARGIN = 1200, 630, 80
-INK, GREY, BLUE = "#222832", "#48566b", (0, 114, 178)
-# The book's logo, as in favicon.svg: a causal mask, row by row
-SIGN = [[1.0], [0.5, 1.0], [0.3, 0.6, 1.0]]
 
 
 def description_of(doctree):
@@ -45,45 +37,6 @@ def description_of(doctree):
     return ""
 
 
-def lines_of(text, face, width):
-    """Break a text into lines of at most this width."""
-    lines = [""]
-    for word in text.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if face.getlength(longer) <= width:
-            lines[-1] = longer
-        else:
-            lines.append(word)
-    return lines
-
-
-def draw_card(title, description, book):
-    """Draw the preview image of a page for shared links."""
-    picture = Image.new("RGB", (WIDTH, HEIGHT), "white")
-    draw = ImageDraw.Draw(picture)
-
-    font = str(fontpkg.path("Source Sans 3", style="normal"))
-
-    def write(text, y, size, weight, colour, x=MARGIN):
-        face = ImageFont.truetype(font, size)
-        face.set_variation_by_axes([weight])
-        for line in lines_of(text, face, WIDTH - MARGIN - x):
-            draw.text((x, y), line, fill=colour, font=face)
-            y += 1.25 * size
-        return y
-
-    draw.rectangle([0, 0, WIDTH, 14], fill=BLUE)
-    below = write(title, MARGIN, 66, 600, INK)
-    write(description, below + 24, 37, 400, GREY)
-    for row, shades in enumerate(SIGN):
-        for column, shade in enumerate(shades):
-            x, y = MARGIN + 18 * column, HEIGHT - MARGIN - 48 + 18 * row
-            colour = tuple(round(255 + shade * (c - 255)) for c in BLUE)
-            draw.rectangle([x, y, x + 14, y + 14], fill=colour)
-    write(book, HEIGHT - MARGIN - 48, 34, 600, BLUE, x=MARGIN + 76)
-    return picture
-
-
 def tags_of(app, page, title, description):
     """The meta elements that describe a page."""
     book, address = app.config.html_title, app.config.html_baseurl
@@ -91,20 +44,10 @@ def tags_of(app, page, title, description):
     if description:
         tags |= {"description": description, "og:description": description}
     if address:
-        path = Path(app.outdir) / "_images" / "cards" / f"{Path(page).name}.png"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draw_card(title, description, book).save(path)
-        tags |= {
-            "og:url": urljoin(address, f"{page}.html"),
-            "og:image": urljoin(address, f"_images/cards/{path.name}"),
-            "og:image:width": WIDTH,
-            "og:image:height": HEIGHT,
-            "og:image:alt": title,
-            "twitter:card": "summary_large_image",
-        }
+        tags["og:url"] = urljoin(address, f"{page}.html")
     kinds = {name: "property" if name.startswith("og:") else "name" for name in tags}
     meta = '<meta {}="{}" content="{}" />'
-    return "\n".join(meta.format(kinds[n], n, escape(str(tags[n]))) for n in tags)
+    return "\n".join(meta.format(kinds[n], n, escape(tags[n])) for n in tags)
 
 
 def describe(app, pagename, templatename, context, doctree):
@@ -158,7 +101,7 @@ def write_files(app, out):
         entries = "\n".join(f"<url><loc>{escape(url)}</loc></url>" for url in urls)
         (out / "sitemap.xml").write_text(SITEMAP.format(entries), encoding="utf-8")
     (out / "robots.txt").write_text(robots, encoding="utf-8")
-    # People share links to the site itself, so these get the front page's preview.
+    # People share links to the site itself, so these get the front page's description.
     title = app.config.html_title
     description = description_of(app.env.get_doctree(root))
     redirect = REDIRECT.format(
@@ -175,4 +118,3 @@ def setup(app):
     app.connect("html-page-context", describe)
     # Before offline_reading hashes all files
     app.connect("build-finished", write_files, priority=100)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
