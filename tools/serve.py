@@ -17,16 +17,9 @@ class Pages(http.server.SimpleHTTPRequestHandler):
 
     def send_error(self, code, message=None, explain=None):
         page = Path(self.directory) / "404.html"
-        if code != 404 or not page.exists():
-            super().send_error(code, message, explain)
-            return
-        body = page.read_bytes()
-        self.send_response(404)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
+        if code == 404 and page.exists():
+            self.error_message_format = page.read_text("utf-8").replace("%", "%%")
+        super().send_error(code, message, explain)
 
     def log_message(self, *args):
         """Do not log a line for each picture."""
