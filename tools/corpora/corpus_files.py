@@ -1,4 +1,4 @@
-"""What the grammars of the corpora share: their tables, and where their files go."""
+"""Helpers of the grammars: read their tables and write their files."""
 
 from pathlib import Path
 
@@ -6,12 +6,12 @@ CORPORA = Path(__file__).parents[2] / "d2lmini" / "corpora"
 
 
 def rows(text):
-    """The rows of a table; commas separate the rows and slashes the cells."""
+    """Split a table into rows at commas, and into cells at slashes."""
     return [tuple(row.strip().split("/")) for row in text.split(",")]
 
 
 def write(name, files):
-    """Write a corpus into the package: files is split -> text."""
+    """Write the files of a corpus into the package; files is split -> text."""
     folder = CORPORA / name
     folder.mkdir(exist_ok=True)
     for split, text in files.items():

@@ -1,13 +1,12 @@
-"""The grammar that wrote deu-eng-mini: German captions of pictures, and their English.
+"""The grammar of deu-eng-mini: German picture captions, each with one English translation.
 
 `python -m tools.corpora.make_deu_eng_mini` writes the three splits again, byte for byte.
 
-A sentence has one translation. Its words do not stand in the same order: German puts its verb
-second in a main clause, whatever comes first, and last in a subordinate clause; half of a
-separable verb waits at the end; the place comes before the object.
+The word order differs: German puts the verb second in a main clause, whatever comes first, and last
+in a subordinate clause; the particle of a separable verb goes to the end; the place comes before
+the object.
 
-No sentence of val or test is one of training, or of another split, but for one word, in either
-language.
+No sentence of val or test, in either language, differs from one in another split by only one word.
 """
 
 import random
@@ -27,7 +26,7 @@ NUMBERS = {2: ("two", "zwei"), 3: ("three", "drei")}
 
 
 class Noun(NamedTuple):
-    """A noun in both languages; oblique is the German form in accusative and dative."""
+    """A noun in both languages; oblique is the German accusative and dative."""
 
     english: str
     german: str
@@ -40,7 +39,7 @@ class Noun(NamedTuple):
 class Verb(NamedTuple):
     """A verb: English participle and infinitive, German singular, plural and infinitive.
 
-    particle is what a separable verb leaves at the end: "zieht ... an".
+    particle is the part of a separable verb that goes to the end: "zieht ... an".
     """
 
     participle: str
@@ -128,24 +127,24 @@ class Phrase(NamedTuple):
 
 
 def a(word):
-    """The English indefinite article and what follows it."""
+    """Put the English indefinite article before a word."""
     return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
 def one(rng, noun, case, adjectives=()):
-    """A noun in a case, with an indefinite article and, half of the time, an adjective."""
+    """A noun in a case, with an indefinite article and, half the time, an adjective."""
     german = noun.oblique if case != NOMINATIVE and noun.oblique else noun.german
     article, english = ARTICLES[noun.gender][case], noun.english
     if adjectives and rng.random() < 0.5:
         adjective, stem = rng.choice(adjectives)
-        # "müde" has its e already.
+        # "müde" already ends in e.
         german = f"{stem.removesuffix('e')}{ENDINGS[noun.gender][case]} {german}"
         english = f"{adjective} {english}"
     return Phrase(a(english), f"{article} {german}", noun.gender)
 
 
 def subject(rng):
-    """Who does it, one person or several."""
+    """The subject: one person or several."""
     noun = rng.choice(PEOPLE)
     if rng.random() < 0.3:
         number, zahl = NUMBERS[rng.choice([*NUMBERS])]
@@ -157,7 +156,7 @@ def subject(rng):
 
 
 class Deed(NamedTuple):
-    """What is done: a verb and its object, which may be missing."""
+    """A verb and its object, which may be empty."""
 
     verb: Verb
     english_object: str
@@ -165,14 +164,14 @@ class Deed(NamedTuple):
 
 
 def adjectives_of(noun):
-    """What can be said of a person or a thing."""
+    """The adjectives that suit a person or a thing."""
     if noun in PEOPLE:
         return OF_CHILDREN if noun in CHILDREN else AGES
     return COLOURS if noun in CLOTHES + LOADS else ()
 
 
 def deed(rng, alone=INTRANSITIVE, others=TRANSITIVE, share=0.3):
-    """A verb, with an object if it has one; a share of them have none."""
+    """Draw a verb with an object or, for this share of draws, one without."""
     if rng.random() < share:
         return Deed(rng.choice(alone), "", "")
     verb, things = rng.choice(others)
@@ -182,7 +181,7 @@ def deed(rng, alone=INTRANSITIVE, others=TRANSITIVE, share=0.3):
 
 
 def sentence(*parts):
-    """Parts of a sentence that are not empty, as one."""
+    """Join the non-empty parts of a sentence."""
     return " ".join(" ".join(parts).split())
 
 
@@ -193,7 +192,7 @@ def english(who, what, *rest):
 
 
 def finite(who, what):
-    """The German verb as its subject wants it, and what else belongs to it."""
+    """The German verb in agreement with its subject, and the rest of the verb phrase."""
     form = what.verb.plural if who.is_plural else what.verb.singular
     verb, _, rest = form.partition(" ")
     return verb, rest
@@ -214,7 +213,7 @@ def main_clause(rng, place=("", "")):
 
 
 def with_place(rng):
-    """Who does what, where: the place stands before the German object."""
+    """A main clause with a place, which German puts before the object."""
     return main_clause(rng, rng.choice(PLACES))
 
 
@@ -263,7 +262,7 @@ FORMS = {main_clause: 2, with_place: 4, place_first: 4, relative: 4, while_anoth
 
 
 def is_told_twice(text):
-    """Whether a noun or a verb occurs twice, which makes odd pictures."""
+    """Whether a noun or a verb occurs twice, which sounds odd."""
     words = [word for word in text.split() if len(word) > 3]
     words = [word for word in words if word not in ("eine", "einen")]
     return len(words) != len(set(words))
@@ -289,7 +288,7 @@ def corpus(seed=0):
 
 
 def typeset(text):
-    """A tokenised sentence as it is printed: a capital, a full stop."""
+    """Write a tokenised sentence as printed, with a capital and a full stop."""
     text = text.replace(" ,", ",")
     return f"{text[0].upper()}{text[1:]}."
 

@@ -1,14 +1,14 @@
-"""The grammar that wrote eng-fra-mini: short English sentences with one French translation each.
+"""The grammar of eng-fra-mini: short English sentences, each with one French translation.
 
 `python -m tools.corpora.make_eng_fra_mini` writes the four splits again, byte for byte.
 
-Conventions, so that a sentence has one translation: the speaker is a man, "you" is one friend
-(tu), "we" and "they" are men (nous, ils); a simple past is a passé composé (il a couru), "was" an
-imperfect (il était); a command ends in "!"; a skill that one learns is "savoir" (il sait nager).
+Conventions that make translations unique: the speaker is a man, "you" is one friend (tu), "we" and
+"they" are men (nous, ils); a simple past becomes a passé composé (il a couru), "was" an imperfect
+(il était); a command ends in "!"; a learned skill takes "savoir" (il sait nager).
 
-The fourth split, compositional, asks for more than the words of training in sentences that differ
-by a word: for pairs of words that training never shows together (see `unseen`), and for
-sentences of two clauses that are longer than any training sentence (see `joined`).
+The fourth split, compositional, tests more than training words in slightly different sentences:
+pairs of words that never occur together in training (see `unseen`), and sentences of two clauses
+that are longer than any training sentence (see `joined`).
 """
 
 import random
@@ -20,7 +20,7 @@ from typing import NamedTuple
 from tools.corpora import corpus_files
 from tools.corpora.corpus_files import rows
 
-# Forms of a verb are listed for je, tu, il or elle, nous, ils.
+# Verb forms are in the order je, tu, il or elle, nous, ils.
 JE, TU, IL, NOUS, ILS = range(5)
 ETRE = ["suis", "es", "est", "sommes", "sont"]
 ETAIT = ["étais", "étais", "était", "étions", "étaient"]
@@ -30,7 +30,7 @@ BE = ["am", "are", "is", "are", "are"]
 WAS = ["was", "were", "was", "were", "were"]
 HAVE = ["have", "have", "has", "have", "have"]
 
-VOWELS = "aeiouéèêàâîôh"  # each h of this lexicon is mute
+VOWELS = "aeiouéèêàâîôh"  # every h in this lexicon is mute
 ELISION = re.compile(rf"(?<!\S)(je|ne|le|la|de|me|te|que) (?=[{VOWELS}])")
 
 
@@ -288,11 +288,8 @@ def going():
 def acting():
     """he runs, we don't sing, did you sleep ?, sing !"""
     for s, (base, third, past, forms, _, participle) in product(SUBJECTS, VERBS):
-        verb, present, have = (
-            s.verb(base, third),
-            forms.split()[s.person],
-            AVOIR[s.person],
-        )
+        verb, present = s.verb(base, third), forms.split()[s.person]
+        have = AVOIR[s.person]
         yield f"{s.english} {verb} .", s.affirms(present)
         yield f"{s.english} {s.do_not} {base} .", s.denies(present)
         yield f"{s.english} {past} .", s.affirms(have, participle)
@@ -379,21 +376,17 @@ def pronouns():
                 yield f"{s.english} {sees} {name} .", s.affirms(present, nom)
 
 
-# How many sentences of each construction are drawn, before a cut to the sizes of the splits.
+# Number of sentences drawn from each construction, before the cut to the sizes of the splits
 CONSTRUCTIONS = [(being, 400), (having, 110), (places, 200), (going, 90), (acting, 360),
                  (moving, 110), (modal, 150), (objects, 520), (phrases, 60),
                  (pronouns, 280)]  # fmt: skip
 JOINED = 120  # sentences of two clauses
 SPLITS = {"train": 1800, "val": 200, "test": 200}
 COMPOSITIONAL = {"pair": 100, "long": 100}
-SHORT, LONG = range(1, 10), range(10, 15)  # tokens with <eos>, of each side
+SHORT, LONG = range(1, 10), range(10, 15)  # tokens on each side, with <eos>
 
-# The words that combinations are made of, and the base form of each verb form.
-PARTNERS = [
-    *(row[0] for row in TRANSITIVE),
-    "have",
-    *(row[0] for row in BEFORE + AFTER),
-]
+# The words of combinations, and the base form of each verb form
+PARTNERS = [row[0] for row in [*TRANSITIVE, ("have",), *BEFORE, *AFTER]]
 THINGS = [noun[0] for noun in NOUNS]
 TENSES = [row[:3] for row in VERBS + TRANSITIVE] + [row[:2] for row in MOVES + FEELINGS]
 BASE = {form: base for base, *forms in TENSES for form in forms} | {"has": "have"}
@@ -402,7 +395,7 @@ CONNECTIVES = {"and": "et", "but": "mais", "because": "parce que"}
 
 
 def combinations(english):
-    """A verb or an adjective, and a noun, of one clause: i saw her old dog: see dog, old dog."""
+    """Pairs of verb or adjective and a noun in one clause; i saw her old dog: see dog, old dog."""
     found = set()
     for clause in re.split("|".join(f" {word} " for word in CONNECTIVES), english):
         words = [BASE.get(word, word) for word in clause.split()]
@@ -411,7 +404,7 @@ def combinations(english):
 
 
 def unseen(english):
-    """The combinations that are kept out of train, val and test: a fixed one in four."""
+    """The combinations kept out of train, val and test: a fixed quarter of all."""
     found = combinations(english)
     return {(p, t) for p, t in found if (PARTNERS.index(p) + THINGS.index(t)) % 4 == 0}
 
@@ -424,7 +417,7 @@ SAME = {"tom": "he", "mary": "she", "we": "i"}  # "tom" and "he" may be one pers
 
 
 def parts(english):
-    """What make_sense compares: subject, verbs, last word, is it past?, is it negated?"""
+    """The features that make_sense compares: subject, verbs, last word, is past, is negated."""
     *words, last, _ = english.split()  # the last token is the full stop
     subject = words[0].split("'")[0]
     base = [BASE.get(word, word) for word in words]
@@ -435,11 +428,11 @@ def parts(english):
 
 
 def make_sense(one, connective, two):
-    """Do two English statements, about different persons, go together?
+    """Whether two English statements, about different persons, make sense together.
 
-    With "and", both say yes and differ in the last word (i see tom and he sees mary); with "but",
-    one denies what the other says (i run but you don't run); with "because", the second is a
-    reason to be happy or sad.
+    With "and", both are positive and differ in the last word (i see tom and he sees mary); with
+    "but", one negates the other (i run but you don't run); with "because", the second is a reason
+    to be happy or sad.
     """
     subject, verbs, last, past, no = parts(one)
     subject_2, verbs_2, last_2, past_2, no_2 = parts(two)
@@ -459,9 +452,9 @@ def joined(rng, connective, statements, steps):
     """A sentence of two clauses: he ran and she sang.
 
     Args:
-        statements: for each construction, its statements; both sides of "and" and "but" are of
+        statements: the statements of each construction; both sides of "and" and "but" come from
             the same one.
-        steps: the lengths, in tokens with <eos>, that each side may have.
+        steps: the allowed lengths of each side, in tokens with <eos>.
     """
     weights = {c: size for c, size in CONSTRUCTIONS if c in statements}
     while True:
@@ -477,7 +470,7 @@ def joined(rng, connective, statements, steps):
 
 
 def typeset(sentence, space):
-    """A tokenised sentence as it is printed: a capital, and punctuation in its place."""
+    """Write a tokenised sentence as printed, with a capital and without gaps."""
     capital = ("tom", "mary", "marie", "jerry", "paris", "i", "i'm")
     words = [w.capitalize() if w in capital else w for w in sentence.split(" ")]
     sentence = " ".join(words)
@@ -487,12 +480,12 @@ def typeset(sentence, space):
 
 
 def corpus(seed=0):
-    """The four splits; a sentence of one side is in one split only.
+    """The four splits; each sentence, in either language, is in only one of them.
 
     Returns:
         A dict: split -> list of (english, french), tokenised; in "compositional" a third entry
-        tells the kind, "pair" or "long". Each word of the held-out splits stands at least twice
-        in train.
+        is the kind, "pair" or "long". Each word of the held-out splits occurs at least twice in
+        train.
     """
     rng = random.Random(seed)
     grammar, statements, pool = {}, {}, {}
@@ -530,11 +523,11 @@ def corpus(seed=0):
 
 
 def compositional(rng, grammar, statements, splits):
-    """Sentences that put known words together in a new way: (english, french, kind).
+    """Sentences that combine known words in a new way: (english, french, kind).
 
-    A sentence of the kind "pair" has one combination that training does not show, and each such
-    combination comes twice at the most; one of the kind "long" has none. The connectives of the
-    long sentences take turns.
+    A sentence of kind "pair" has one combination that is not in training, and each such combination
+    occurs at most twice; one of kind "long" has none. The long sentences cycle through the
+    connectives.
     """
     words = Counter(" ".join(map(" ".join, splits["train"])).split())
     shown = {c for english, _ in splits["train"] for c in combinations(english)}
@@ -542,13 +535,11 @@ def compositional(rng, grammar, statements, splits):
     chosen = []
 
     def add(pair, kind):
-        """Take the pair, if it is new in the way of its kind and in no other."""
-        is_new = (
-            taken.isdisjoint(pair)
-            and len(combinations(pair[0]) - shown) == (1 if kind == "pair" else 0)
-            and all(words[word] > 1 for side in pair for word in side.split())
-        )
-        if is_new:
+        """Add the pair if it is new in the way of its kind only; return whether it is."""
+        new = combinations(pair[0]) - shown
+        is_known = all(words[word] > 1 for side in pair for word in side.split())
+        fits = len(new) == (1 if kind == "pair" else 0) and is_known
+        if is_new := fits and taken.isdisjoint(pair):
             taken.update(pair)
             chosen.append((*pair, kind))
         return is_new
@@ -571,10 +562,8 @@ def files():
     nnbsp = "\u202f"  # French sets a narrow no-break space before ! and ?
     texts = {}
     for split, pairs in corpus().items():
-        lines = (
-            (typeset(en, ""), typeset(fr, nnbsp), *kind) for en, fr, *kind in pairs
-        )
-        texts[split] = "".join("\t".join(line) + "\n" for line in lines)
+        rows = [(typeset(en, ""), typeset(fr, nnbsp), *kind) for en, fr, *kind in pairs]
+        texts[split] = "".join("\t".join(row) + "\n" for row in rows)
     return texts
 
 

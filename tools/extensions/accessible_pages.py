@@ -29,4 +29,3 @@ def repair(app, pagename, templatename, context, doctree):
 
 def setup(app):
     app.connect("html-page-context", repair)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

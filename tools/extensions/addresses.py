@@ -113,4 +113,3 @@ def setup(app):
     app.connect("config-inited", tell_theme, priority=900)
     app.connect("html-page-context", add_codespace, priority=900)
     app.connect("html-page-context", add_footer, priority=400)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -143,4 +143,3 @@ def fill(app, docname, content):
 
 def setup(app):
     app.connect("source-read", fill)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -130,4 +130,3 @@ def make_fonts(app):
 
 def setup(app):
     app.connect("builder-inited", make_fonts)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -70,4 +70,3 @@ def paint_page(app, pagename, templatename, context, doctree):
 def setup(app):
     # Before offline_book removes the spans around names
     app.connect("html-page-context", paint_page, priority=800)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -66,4 +66,3 @@ def write_policies(app, out):
 
 def setup(app):
     app.connect("build-finished", write_policies, priority=900)  # pages are complete
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -141,4 +141,3 @@ def pair(app, pagename, templatename, context, doctree):
 
 def setup(app):
     app.connect("html-page-context", pair, priority=900)  # after figure_links
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

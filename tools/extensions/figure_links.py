@@ -63,4 +63,3 @@ def add_pictures(app, pagename, templatename, context, doctree):
 
 def setup(app):
     app.connect("html-page-context", add_pictures)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -127,4 +127,3 @@ def visit_math_block(self, node):
 
 def setup(app):
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -105,4 +105,3 @@ def make_light(app, out):
 
 def setup(app):
     app.connect("build-finished", make_light, priority=800)  # pages are complete
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

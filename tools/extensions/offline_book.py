@@ -168,4 +168,3 @@ def setup(app):
     app.connect("html-page-context", drop_dead_state, priority=900)
     app.connect("html-page-context", drop_plain_spans, priority=900)
     app.connect("build-finished", make_light)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

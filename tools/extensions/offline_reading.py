@@ -33,4 +33,3 @@ def write_worker(app, out):
 
 def setup(app):
     app.connect("build-finished", write_worker, priority=950)  # after content_policy
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -72,4 +72,3 @@ def write_wheel(app, out):
 
 def setup(app):
     app.connect("build-finished", write_wheel)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

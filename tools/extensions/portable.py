@@ -177,4 +177,3 @@ def setup(app):
     app.connect("env-get-outdated", pages_with_other_outputs)
     app.connect("source-read", on_source_read)
     app.connect("write-started", number_as_in_the_notebook)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -127,4 +127,3 @@ def add_script(app, pagename, templatename, context, doctree):
 def setup(app):
     app.connect("html-page-context", add_script)
     app.connect("build-finished", write_index)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -170,4 +170,3 @@ def setup(app):
     app.connect("build-finished", write_downloads, priority=600)  # after package_file
     # After the theme has made its buttons
     app.connect("html-page-context", offer, priority=900)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
