@@ -25,7 +25,9 @@ def copy_project(what, folder):
     ignore = shutil.ignore_patterns(*LEFT_OUT)
     for path in map(ROOT.joinpath, what):
         if path.is_dir():
-            shutil.copytree(path, folder / path.name, ignore=ignore)
+            # Not copy2: make must see that an unpacked project is newer than what it built.
+            copy = shutil.copy
+            shutil.copytree(path, folder / path.name, ignore=ignore, copy_function=copy)
         else:
             shutil.copy(path, folder)
 

@@ -9,6 +9,7 @@ also sitemap.xml. Sphinx adds the canonical links.
 
 import re
 from html import escape
+from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 from docutils import nodes
@@ -72,22 +73,8 @@ def settle_address(app, config):
     config.html_additional_pages["404"] = "404.html"
 
 
-REDIRECT = """<!DOCTYPE html>
-<html lang="{lang}">
-<head>
-<meta charset="utf-8" />
-<title>{title}</title>
-{tags}
-<meta http-equiv="Refresh" content="0; url={page}" />
-</head>
-<body><a href="{page}">{title}</a></body>
-</html>
-"""
-SITEMAP = """<?xml version="1.0" encoding="utf-8"?>
-<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
-{}
-</urlset>
-"""
+REDIRECT = Path(__file__).with_name("redirect.html")
+SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
 @after_html_build
@@ -99,12 +86,13 @@ def write_files(app, out):
         robots += f"Sitemap: {urljoin(address, 'sitemap.xml')}\n"
         urls = [urljoin(address, f"{page}.html") for page in sorted(app.env.found_docs)]
         entries = "\n".join(f"<url><loc>{escape(url)}</loc></url>" for url in urls)
-        (out / "sitemap.xml").write_text(SITEMAP.format(entries), encoding="utf-8")
+        sitemap = f'<urlset xmlns="{SITEMAP}">\n{entries}\n</urlset>\n'
+        (out / "sitemap.xml").write_text(sitemap, encoding="utf-8")
     (out / "robots.txt").write_text(robots, encoding="utf-8")
     # People share links to the site itself, so these get the front page's description.
     title = app.config.html_title
     description = description_of(app.env.get_doctree(root))
-    redirect = REDIRECT.format(
+    redirect = REDIRECT.read_text("utf-8").format(
         lang=app.config.language,
         title=escape(title),
         tags=tags_of(app, root, title, description),

@@ -7,11 +7,9 @@ All notebooks, as a zip with the package, so that they run even if the site has 
 project, as a zip: it needs only Python for `make lab` or `make book`.
 """
 
-import io
 import re
+import shutil
 import tempfile
-import time
-import zipfile
 from pathlib import Path
 
 import nbformat
@@ -38,17 +36,7 @@ PROJECT = (
     *("requirements.txt", "tests", "tools"),
 )  # fmt: skip
 LICENCES = ("LICENSE", "LICENSE-TEXT")
-READ_ME = """\
-{title}: the notebooks
-
-Open this folder where you have Jupyter and PyTorch, in JupyterLab or in VS Code, and begin with
-index.ipynb or preface.ipynb. Where the package of the book is missing, the first cell of each
-notebook installs it from a file in this folder, {wheel}; pip gets what that
-needs. If a live figure then has no buttons, or shows an error, save the notebook and reload the
-page in the browser.
-{pages}
-Text and figures are under the licence CC BY 4.0 (LICENSE-TEXT), code under MIT (LICENSE).
-"""
+READ_ME = Path(__file__).with_name("notebooks_readme.txt")
 # Links to other pages and files of the book; [text](#place) stays in the notebook.
 TO_PAGE = re.compile(r"\]\(([\w-]+)\.(?:ipynb|md)(#[\w-]+)?\)")
 LACKING = re.compile(r"(<!-- \w+ -->\n[^<]*?)the built book([^<]*<!-- end -->)")
@@ -78,33 +66,23 @@ def lead_to_site(folder, site):
 
 
 def write_zip(path, folder):
-    """Zip a folder, so that it unpacks into a folder named like the zip.
+    """Zip a folder, which has the name of the zip; it is made again only if a file has changed."""
 
-    The files get the date of the change: make must see that an unpacked project is newer.
-    """
-    path.write_bytes(kept(path.stem, contents(folder), lambda: zipped(path, folder)))
+    def make():
+        with tempfile.TemporaryDirectory() as name:
+            out = str(Path(name, path.stem))
+            archive = shutil.make_archive(out, "zip", folder.parent, folder.name)
+            return Path(archive).read_bytes()
 
-
-def zipped(path, folder):
-    """The bytes of the zip."""
-    today, file_like = time.localtime()[:6], io.BytesIO()
-    with zipfile.ZipFile(file_like, "w") as out:
-        for file in sorted(folder.rglob("*")):
-            if file.is_file():
-                name = Path(path.stem, file.relative_to(folder)).as_posix()
-                entry = zipfile.ZipInfo(name, today)
-                entry.external_attr = (
-                    file.stat().st_mode << 16
-                )  # keeps .ci/run executable
-                out.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
-    return file_like.getvalue()
+    path.write_bytes(kept(path.stem, contents(folder), make))
 
 
 def zip_notebooks(wheel, path):
     """Zip all notebooks, the pages they link to, and the package they use."""
     site = addresses()[1]
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder = Path(name, path.stem)
+        folder.mkdir()
         for page in [*(ROOT / "book").glob("*.ipynb"), *(ROOT / "book").glob("*.md")]:
             text = page.read_text(encoding="utf-8")
             if site:  # it has what a copy lacks
@@ -115,7 +93,8 @@ def zip_notebooks(wheel, path):
                 text = text_of(with_install_cell(notebook, f"./{wheel.name}[book]"))
             (folder / page.name).write_text(text, encoding="utf-8", newline="\n")
         pages = f"\nThe pages are at {site}/\n" if site else ""
-        text = READ_ME.format(title=settings()["title"], wheel=wheel.name, pages=pages)
+        fields = {"title": settings()["title"], "wheel": wheel.name, "pages": pages}
+        text = READ_ME.read_text("utf-8").format(**fields)
         (folder / "README.txt").write_text(text, encoding="utf-8", newline="\n")
         copy_project(LICENCES, folder)
         (folder / wheel.name).write_bytes(wheel.read_bytes())
@@ -125,8 +104,10 @@ def zip_notebooks(wheel, path):
 def zip_project(path):
     """Zip the sources of the book."""
     with tempfile.TemporaryDirectory() as name:
-        copy_project(PROJECT, Path(name))
-        write_zip(path, Path(name))
+        folder = Path(name, path.stem)
+        folder.mkdir()
+        copy_project(PROJECT, folder)
+        write_zip(path, folder)
 
 
 @after_html_build

@@ -28,13 +28,6 @@ OUTPUT_WIDTH = 84  # of what a program prints, vw
 CODE_LETTER = 0.6  # em
 SMALLEST = 1.7  # type that can be read, vw: 6 pt on 7 inches
 
-CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
-<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container">
-<rootfiles>
-<rootfile full-path="book/package.opf" media-type="application/oebps-package+xml"/>
-</rootfiles>
-</container>
-"""
 TYPES = {".xhtml": "application/xhtml+xml", ".css": "text/css", ".svg": "image/svg+xml",
          ".png": "image/png"}  # fmt: skip
 
@@ -241,7 +234,7 @@ def write(path, book, files):
     """Write the ePub, a zip whose first file states its type."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as epub:
         epub.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
-        epub.writestr("META-INF/container.xml", CONTAINER)
+        epub.writestr("META-INF/container.xml", template("epub-container.xml"))
         epub.writestr("book/package.opf", opf(book, files))
         for name, data in files.items():
             epub.writestr(f"book/{name}", data)

@@ -17,27 +17,7 @@ from tools.paper.paper import CSS, NOTE, chromium, code_colours, cover, read_boo
 # The browser rounds fraction bars, roots and hairlines to its pixels. With pixels of a quarter of
 # the size, nobody sees it.
 FINER = 4
-PRINT = {
-    "prefer_css_page_size": True,
-    "outline": True,
-    "tagged": True,
-    "scale": 1 / FINER,
-}
-UNKNOWN = "000"  # as wide as most page numbers
-# Give formulas their TeX for screen readers, and links a place for the page number.
-PREPARE = f"""async () => {{
-    await document.fonts.ready;
-    for (const formula of document.querySelectorAll("math")) {{
-        formula.setAttribute("role", "img");
-        formula.setAttribute("aria-label", formula.getAttribute("alttext"));
-    }}
-    for (const link of document.querySelectorAll("a.with-page"))
-        link.insertAdjacentHTML("beforeend", "<span class=page-number>{UNKNOWN}</span>");
-}}"""
-FILL = """(pages) => {
-    for (const link of document.querySelectorAll("a.with-page"))
-        link.querySelector(".page-number").textContent = pages[link.hash.slice(1)];
-}"""
+PRINT = dict(prefer_css_page_size=True, outline=True, tagged=True, scale=1 / FINER)
 
 
 def row(name, title):
@@ -111,7 +91,8 @@ def print_book(book, path):
         page = browser.new_page()
         page.set_default_timeout(300_000)  # ms
         page.goto(file.as_uri())
-        page.evaluate(PREPARE)
+        page.add_script_tag(path=CSS.with_name("pdf.js"))
+        page.evaluate("prepare()")
         pages = None
         while True:
             page.pdf(path=draft, **PRINT)
@@ -122,7 +103,7 @@ def print_book(book, path):
                     # Object streams halve the size: a tagged PDF has tens of thousands of objects.
                     pdf.save(path, object_stream_mode=pikepdf.ObjectStreamMode.generate)
                     return
-            page.evaluate(FILL, pages)
+            page.evaluate("pages => fillIn(pages)", pages)
 
 
 def main(built):

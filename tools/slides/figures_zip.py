@@ -26,7 +26,7 @@ from matplotlib.font_manager import FontProperties, findfont
 from PIL import Image
 
 from tools.extensions.addresses import settings
-from tools.extensions.figure_links import titles
+from tools.extensions.figure_links import STILL, titles
 from tools.extensions.portable import expanded
 from tools.kept import kept
 from tools.slides.make_slides import CHAPTERS, ROOT, VIEW, address_of, ran
@@ -34,9 +34,6 @@ from tools.slides.make_slides import CHAPTERS, ROOT, VIEW, address_of, ran
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 ElementTree.register_namespace("", SVG[1:-1])
 ElementTree.register_namespace("xlink", LINK[1:].partition("}")[0])
-STILL = re.compile(
-    r'id="(figure-\w+)"><img alt="([^"]*)" src="data:image/svg\+xml;base64,([^"]+)"'
-)
 PNG = "data:image/png;base64,"
 LICENCE = """Figures of "{title}", (c) {copyright} {author}
 

@@ -278,16 +278,12 @@ def template(name, **fields):
 
 def framed(cells, chapter, config):
     """Add the first slide, with the chapter's title, and the last, with the licence."""
-    fields = {
-        "title": chapter.title,
-        "number": chapter.number,
-        "page": chapter.page,
-        "address": address_of(chapter),
-        "book": config["title"],
-        "author": config["author"].removesuffix(".").replace("The ", "the ", 1),
-        "year": config["copyright"],
-    }
-    yield typed(new_markdown_cell(template("first.md", **fields)), "slide")
+    author = config["author"].removesuffix(".").replace("The ", "the ", 1)
+    fields = {"chapter": chapter, "config": config, "author": author}
+    yield typed(
+        new_markdown_cell(template("first.md", **fields, address=address_of(chapter))),
+        "slide",
+    )
     for cell in cells:
         if cell.source != f"# {chapter.number} {chapter.title}":
             yield cell
