@@ -280,10 +280,8 @@ def framed(cells, chapter, config):
     """Add the first slide, with the chapter's title, and the last, with the licence."""
     author = config["author"].removesuffix(".").replace("The ", "the ", 1)
     fields = {"chapter": chapter, "config": config, "author": author}
-    yield typed(
-        new_markdown_cell(template("first.md", **fields, address=address_of(chapter))),
-        "slide",
-    )
+    first = template("first.md", **fields, address=address_of(chapter))
+    yield typed(new_markdown_cell(first), "slide")
     for cell in cells:
         if cell.source != f"# {chapter.number} {chapter.title}":
             yield cell
