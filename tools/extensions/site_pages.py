@@ -104,5 +104,5 @@ def write_files(app, out):
 def setup(app):
     app.connect("config-inited", settle_address)
     app.connect("html-page-context", describe)
-    # Before offline_reading hashes all files
+    # Early, so that later listeners process index.html, too
     app.connect("build-finished", write_files, priority=100)

@@ -14,7 +14,16 @@ from itertools import zip_longest
 from pathlib import Path
 
 from tools.extensions.addresses import file_name
-from tools.paper.paper import CSS, NOTE, chromium, code_colours, cover, new, read_book
+from tools.paper.paper import (
+    CSS,
+    NOTE,
+    chromium,
+    code_colours,
+    cover,
+    new,
+    read_book,
+    template,
+)
 
 MATHML = "http://www.w3.org/1998/Math/MathML"
 # A path without points in a plot
@@ -30,11 +39,6 @@ SMALLEST = 1.7  # type that can be read, vw: 6 pt on 7 inches
 
 TYPES = {".xhtml": "application/xhtml+xml", ".css": "text/css", ".svg": "image/svg+xml",
          ".png": "image/png"}  # fmt: skip
-
-
-def template(name, **fields):
-    """A text next to this file, filled in."""
-    return CSS.with_name(name).read_text("utf-8").format(**fields)
 
 
 def put_formulas(chapters):
@@ -188,9 +192,8 @@ def opf(book, files):
         if not properties and name.endswith(".xhtml") and b"<math" in data:
             properties = "mathml"
         extra = f' properties="{properties}"' if properties else ""
-        manifest.append(
-            f'<item id="f{number}" href="{name}" media-type="{TYPES[Path(name).suffix]}"{extra}/>'
-        )
+        item = f'id="f{number}" href="{name}" media-type="{TYPES[Path(name).suffix]}"'
+        manifest.append(f"<item {item}{extra}/>")
     pages = [number for number, name in enumerate(files) if name.endswith(".xhtml")]
     return template(
         "epub.opf",

@@ -12,7 +12,15 @@ from pathlib import Path
 import pikepdf
 
 from tools.extensions.addresses import file_name
-from tools.paper.paper import CSS, NOTE, chromium, code_colours, cover, read_book
+from tools.paper.paper import (
+    CSS,
+    NOTE,
+    chromium,
+    code_colours,
+    cover,
+    read_book,
+    template,
+)
 
 # The browser rounds fraction bars, roots and hairlines to its pixels. With pixels of a quarter of
 # the size, nobody sees it.
@@ -60,19 +68,15 @@ def document(book):
         chapter.body["class"] = ["chapter"]
         chapters.append(str(chapter.body))
     styles = [path.read_text("utf-8") for path in (CSS, CSS.with_name("pdf.css"))]
-    return (
-        CSS.with_name("pdf.html")
-        .read_text("utf-8")
-        .format(
-            language=book.language,
-            title=book.title,
-            built=book.built.as_uri(),
-            finer=FINER,
-            style="\n".join([code_colours(book.built), *styles, running_heads(book)]),
-            cover=cover(book),
-            contents=contents(book),
-            chapters="\n".join(chapters),
-        )
+    return template(
+        "pdf.html",
+        book=book,
+        built=book.built.as_uri(),
+        finer=FINER,
+        style="\n".join([code_colours(book.built), *styles, running_heads(book)]),
+        cover=cover(book),
+        contents=contents(book),
+        chapters="\n".join(chapters),
     )
 
 

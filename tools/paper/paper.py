@@ -252,6 +252,11 @@ def hints_of(verdict):
     return hints
 
 
+def template(name, **fields):
+    """A text file of this folder, filled in."""
+    return CSS.with_name(name).read_text("utf-8").format(**fields)
+
+
 def code_colours(built):
     """The style sheet of code in the light theme."""
     css = (built / "_static" / "pygments.css").read_text("utf-8")
