@@ -164,9 +164,7 @@ def small_training():
     fast = make_net(*vocabs)
     use_fast_layers(fast)
     data, bos = [*train_iter], vocabs[1].bos
-    padded = [
-        *batches(train_iter.dataset.tensors, BATCH_SIZE)
-    ]  # all padded to NUM_STEPS
+    padded = [*batches(train_iter.dataset.tensors, BATCH_SIZE)]  # to NUM_STEPS
     peer, readable = own_loop(Peer(*sizes), bos), own_loop(make_net(*vocabs), bos)
     fast, tutorial = own_loop(fast, bos), plain_loop(Peer(*sizes), vocabs[1])
     found = in_turn(

@@ -34,9 +34,7 @@ def page():
     lines = []
     for entry in style.format_entries(entries().values()):
         text = re.sub(r"\s+", " ", entry.text.render(backend))
-        text = re.sub(
-            r"\\([.-])", r"\1", text
-        )  # escapes that are not needed within a line
+        text = re.sub(r"\\([.-])", r"\1", text)  # needless escapes
         lines.append(f'- <a id="{entry.key}"></a>{text}\n')
     return "# Bibliography\n\n" + "".join(lines)
 

@@ -136,9 +136,7 @@ def run_gru(seed, splits, num_merges, num_hiddens, dropout, **training):
     val, test = (([*splits[s]], [*splits[s].values()]) for s in ("val", "test"))
     start = time.perf_counter()
     torch.manual_seed(seed)
-    translator = make_translator(
-        pairs, num_merges, (8, 8, 1, 1, 0.0)
-    )  # only for its pieces
+    translator = make_translator(pairs, num_merges, (8, 8, 1, 1, 0.0))  # for its pieces
     torch.manual_seed(seed)
     net = make_gru(len(translator.vocab), num_hiddens, dropout)
     translator.net = net.to(try_gpu())

@@ -264,9 +264,7 @@ class Source(nn.Module):
         if self.pooling in ("mean", "both"):
             pooled = pooled + (X * real[..., None]).sum(1) / valid_lens[:, None]
         logit = self.output(pooled)  # (batch, 1)
-        return torch.cat(
-            [torch.zeros_like(logit), logit], dim=1
-        )  # as logits of two classes
+        return torch.cat([torch.zeros_like(logit), logit], dim=1)  # two classes
 
 
 def arrays_of(texts, vocab):

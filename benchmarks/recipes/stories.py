@@ -76,9 +76,7 @@ class WordBefore(nn.Module):
         pairs = Counter()
         for row, length in zip(tokens.tolist(), valid_lens.tolist(), strict=True):
             pairs.update(zip([bos, *row], row[:length], strict=False))
-        counts = torch.full(
-            (vocab_size, vocab_size), 0.1
-        )  # so that nothing is impossible
+        counts = torch.full((vocab_size, vocab_size), 0.1)  # nothing is impossible
         for (before, after), count in pairs.items():
             counts[before, after] += count
         self.register_buffer("logits", counts.log())

@@ -150,9 +150,7 @@ def batch_independent(block: Callable, X: Tensor, mask: Tensor | None = None) ->
                     block, others, *all_masks
                 )[i]
             }
-            if (
-                not drawing
-            ):  # else dropout differs between the batches; eval mode decides
+            if not drawing:  # else dropout differs between batches; eval mode decides
                 one_mask = [m[i : i + 1] if _one_each(m, X) else m for m in all_masks]
                 try:
                     alone = call(block, X[i : i + 1], *one_mask)

@@ -79,9 +79,7 @@ def mode(block, training):
         yield
         return
     before = [(module, module.training) for module in block.modules()]
-    buffers = [
-        (buffer, buffer.clone()) for buffer in block.buffers()
-    ]  # such as running means
+    buffers = [(buffer, buffer.clone()) for buffer in block.buffers()]  # running means
     block.train(training)
     try:
         yield

@@ -44,13 +44,7 @@ REFUSED = {  # name: (x86-64, arm64)
 }  # fmt: skip
 CLONE, CLONE3 = (56, 220), 435
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column, AUDIT_ARCH
-LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = (
-    0x20,
-    0x15,
-    0x35,
-    0x45,
-    0x06,
-)  # filter operations
+LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # of the filter
 ALLOW, REFUSE, UNKNOWN = (
     0x7FFF0000,
     0x00050001,

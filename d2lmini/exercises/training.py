@@ -475,10 +475,7 @@ EXERCISES = [
             ([90.0, 97.0, 91.0], [93.0, 94.0, 95.0]),
             ([2.0, 2.0, 8.0], [1.0, 1.0, 1.0]),
             ([5.0, 5.0, 5.0, 5.0, 5.0], [1.0, 4.0, 4.0, 4.0, 4.0]),
-            (
-                [3.0, 5.0],
-                [1.2, 2.8],
-            ),  # distinguished only by deviations with n, not n - 1
+            ([3.0, 5.0], [1.2, 2.8]),  # told apart only by deviations with n, not n - 1
         ],
         {
             "a comparison of the best seed of each": _best_of_each,

@@ -77,9 +77,7 @@ def in_bits(numbers, bits=8):
         if tensor.dim() < 2:
             parts.append(whole.numpy().astype(kind).tobytes())
             continue
-        shifted = whole.numpy().astype(np.int16) + 2 ** (
-            bits - 1
-        )  # makes them non-negative
+        shifted = whole.numpy().astype(np.int16) + 2 ** (bits - 1)  # none below 0
         each = np.unpackbits(shifted.astype(np.uint8)[..., None], axis=-1)[..., -bits:]
         rows = np.packbits(each.reshape(len(whole), -1), axis=-1)
         for row, scale in zip(rows, scales.numpy(), strict=True):

@@ -40,9 +40,7 @@ class AttentionPooling(nn.Module):
         check_sequences(self.query.in_features, X=X)
         scores = self.query(X).transpose(1, 2)  # (batch, 1, steps)
         weights = masked_softmax(scores, mask)
-        self.weights = weights[
-            :, 0
-        ].detach()  # (batch, steps), of the last forward pass
+        self.weights = weights[:, 0].detach()  # (batch, steps), last forward pass
         return (weights @ X)[:, 0]  # (batch, num_hiddens)
 
 

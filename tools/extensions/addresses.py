@@ -57,13 +57,11 @@ def tell_theme(app, config):
 
     Jupyter Book does this only if _config.yml sets no theme options itself.
     """
-    ours, (repository, _) = settings(), addresses()
+    ours, (repository, _), options = settings(), addresses(), config.html_theme_options
     if repository:
-        config.html_theme_options |= {
-            "repository_url": repository,
-            "repository_branch": ours["repository"]["branch"],
-            "launch_buttons": ours["launch_buttons"],
-        }
+        options["repository_url"] = repository
+        options["repository_branch"] = ours["repository"]["branch"]
+        options["launch_buttons"] = ours["launch_buttons"]
 
 
 def add_codespace(app, pagename, templatename, context, doctree):

@@ -58,9 +58,7 @@ def font_licence(family):
     return re.sub("^Copyright .*", makers, font_licence("Source Sans 3"), count=1)
 
 
-logging.getLogger("fontTools").setLevel(
-    logging.ERROR
-)  # else it logs each table it cuts
+logging.getLogger("fontTools").setLevel(logging.ERROR)  # not each table it cuts
 
 # In the name table: family, unique name, full name, PostScript name, typographic family
 NAMES = (1, 3, 4, 6, 16)

@@ -6,6 +6,7 @@ book.css chooses between the two; print is always white.
 """
 
 import base64
+import functools
 import io
 import re
 from pathlib import Path
@@ -38,10 +39,9 @@ BLUE = [GROUND, "#1f75b0", "#56b4e9", "#94d0f6"]
 ORANGE = [GROUND, "#a9531a", "#f0894a", "#f8bd92"]
 PLACES = np.array([0, 0.5, 0.75, 1])
 BOTH = [*(1 - PLACES[::-1]) / 2, *(1 + PLACES[1:]) / 2], [*ORANGE[::-1], *BLUE[1:]]
-SEQUENTIAL, DIVERGING = (
-    LinearSegmentedColormap.from_list("dark", [*zip(*scale, strict=True)])
-    for scale in ((PLACES, BLUE), BOTH)
-)
+colormap = functools.partial(LinearSegmentedColormap.from_list, "dark")
+SEQUENTIAL = colormap([*zip(PLACES, BLUE, strict=True)])
+DIVERGING = colormap([*zip(*BOTH, strict=True)])
 
 
 LIGHT_SCALES = SCALES["SEQUENTIAL"], SCALES["DIVERGING"]
@@ -107,9 +107,8 @@ def dark(svg):
         return COLOUR.sub(change, tag[0])
 
     svg = DOTS.sub(dark_dots, TAG.sub(repaint, svg))
-    return svg.replace(
-        "<svg ", f'<svg fill="{TEXT}" ', 1
-    )  # for elements without a colour
+    # A default for elements without a colour
+    return svg.replace("<svg ", f'<svg fill="{TEXT}" ', 1)
 
 
 PLOT = re.compile(r'<img (alt="[^"]*") src="([./]*_images/)([\w-]+)\.svg"[^>]*>')

@@ -18,9 +18,7 @@ STILL = re.compile(
     r'<img alt="([^"]*)" src="data:image/svg\+xml;base64,([^"]+)">'
 )
 # A list entry that begins with such a link
-ENTRY = re.compile(
-    r'(<li>\s*<p><a class="to-figure" href="([\w-]+)\.html#(figure-\w+)">)'
-)
+ENTRY = re.compile(r'<li>\s*<p><a class="to-figure" href="([\w-]+).html#(figure-\w+)">')
 
 
 def titles():
@@ -51,8 +49,7 @@ def add_pictures(app, pagename, templatename, context, doctree):
     """Add its picture to each list entry that begins with a link to a figure."""
 
     def with_picture(match):
-        start, chapter, figure = match.groups()
-        return f"{start}{still_of(app, chapter, figure)}<span>"
+        return f"{match[0]}{still_of(app, *match.groups())}<span>"
 
     body, number = ENTRY.subn(with_picture, context.get("body", ""))
     if number:

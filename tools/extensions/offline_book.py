@@ -21,9 +21,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from tools.extensions.html_build import after_html_build
 
-THEBE = re.compile(
-    r'<script(?: type="text/x-thebe-config">|>kernelName).*?</script>', re.S
-)
+THEBE = re.compile(r"<script(?:[^>]*x-thebe-config.>|>kernelName).*?</script>", re.S)
 # Files of thebe, and of sphinx-design, whose cards and tabs the book does not use.
 IDLE = ["thebe", "sphinx-design", "design-tabs"]
 
@@ -62,9 +60,7 @@ def defer_scripts(app, pagename, templatename, context, doctree):
         scripts[:] = [deferred(script) for script in scripts]
 
 
-INDENT = re.compile(
-    r"^ +", flags=re.MULTILINE
-)  # safe: no string in a module spans lines
+INDENT = re.compile(r"^ +", re.M)  # safe, as no string in a module spans lines
 
 
 def light_state(saved, keep=lambda model: True, large=lambda buffer: None):
@@ -74,11 +70,9 @@ def light_state(saved, keep=lambda model: True, large=lambda buffer: None):
         keep: whether to keep a model.
         large: is called on each buffer and may move it into its own file.
     """
-    saved["state"] = {
-        model: widget
-        for model, widget in saved["state"].items()
-        if widget["model_module"] == "anywidget" and keep(model)
-    }
+    for model, widget in [*saved["state"].items()]:
+        if widget["model_module"] != "anywidget" or not keep(model):
+            del saved["state"][model]
     for widget in saved["state"].values():
         del widget["state"]["_css"]  # all pages share figure.css
         widget["state"]["_esm"] = INDENT.sub("", widget["state"]["_esm"])

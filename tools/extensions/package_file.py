@@ -51,16 +51,11 @@ def contents(folder):
 def wheel_of(project):
     """The wheel of a copy of the project: setuptools' leftovers would get into the next one."""
     with tempfile.TemporaryDirectory() as out:
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "build", "--wheel", "--no-isolation"),
-                *("--outdir", out, str(project)),
-            ],
-            capture_output=True,
-            text=True,
-            # Equal files give equal wheels, whenever they are built.
-            env=os.environ | {"SOURCE_DATE_EPOCH": "1577836800"},
-        )
+        command = [sys.executable, "-m", "build", "--wheel", "--no-isolation"]
+        command += ["--outdir", out, str(project)]
+        # Equal files give equal wheels, whenever they are built.
+        env = os.environ | {"SOURCE_DATE_EPOCH": "1577836800"}
+        done = subprocess.run(command, capture_output=True, text=True, env=env)
         if done.returncode:
             raise RuntimeError(f"the wheel could not be built:\n{done.stderr}")
         (wheel,) = Path(out).iterdir()

@@ -136,9 +136,8 @@ def files(build):
     config, cache, found = settings(), get_cache(build / ".jupyter_cache"), {}
     rows = io.StringIO()
     table = csv.writer(rows)
-    table.writerow(
-        ["file", "chapter", "kind", "caption", "text instead", "in the book"]
-    )
+    head = ["file", "chapter", "kind", "caption", "text instead", "in the book"]
+    table.writerow(head)
     for chapter in CHAPTERS.values():
         notebook, _ = ran(ROOT / "book" / f"{chapter.file}.ipynb", cache)
         for number, (name, svg, caption, alt) in enumerate(pictures(notebook), 1):

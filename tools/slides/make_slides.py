@@ -47,9 +47,7 @@ SKELETON = {
 }
 SKELETON_HEADS = {heading.strip() for heading in SKELETON.values()}
 PART = re.compile(r"^(?=##* )", re.M)
-SHOWN = re.compile(
-    r"#|\$\$|\||- |\d\. |>|```"
-)  # beginnings of blocks that are always shown
+SHOWN = re.compile(r"#|\$\$|\||- |\d\. |>|```")  # beginnings of blocks to show
 NUMBER = re.compile(r"^\*\*(\d)\.\*\* ?")  # of a question
 END = re.compile(r"(?<! al)[.?!:][*\"”)]*(?=\s|$)")  # except after "et al."
 CONTROLS = re.compile(r"[^{}]*\.controls\b[^{}]*\{[^{}]*\}")
@@ -244,24 +242,23 @@ def shared(pages):
     """The style sheets and scripts of every deck."""
     reveal = "sphinx_revealjs/_static/revealjs"
     mathjax = "sphinx-mathjax-offline/static/mathjax/tex-svg-full.js"  # needs no fonts
-    css = [
-        package_text("sphinx-revealjs", f"{reveal}/dist/reset.css"),
-        # Its buttons, which no deck has, share a class with the controls of the figures.
-        CONTROLS.sub("", package_text("sphinx-revealjs", f"{reveal}/dist/reveal.css")),
-        fonts(pages),
-        HtmlFormatter(style="a11y-high-contrast-light").get_style_defs(".highlight"),
-        (FIGURES / "figure.css").read_text(encoding="utf-8"),
-        (LOOKS / "slides.css").read_text(encoding="utf-8"),
+    names = ["dist/reset.css", "dist/reveal.css", "dist/reveal.js"]
+    names += ["plugin/notes/notes.js", "plugin/zoom/zoom.js"]
+    files = [package_text("sphinx-revealjs", f"{reveal}/{name}") for name in names]
+    reset, css, script, *plugins = files
+    code = HtmlFormatter(style="a11y-high-contrast-light").get_style_defs(".highlight")
+    # The buttons of reveal.js, which no deck has, share a class with those of the figures.
+    css = [reset, CONTROLS.sub("", css), fonts(pages), code]
+    css += [
+        path.read_text("utf-8")
+        for path in (FIGURES / "figure.css", LOOKS / "slides.css")
     ]
     return {
         "css": "\n".join(css),
         "mathjax": package_text("sphinx-mathjax-offline", mathjax),
         "loader": (FIGURES / "loader.js").read_text(encoding="utf-8"),
-        "reveal": package_text("sphinx-revealjs", f"{reveal}/dist/reveal.js"),
-        "plugins": "\n".join(
-            package_text("sphinx-revealjs", f"{reveal}/plugin/{name}/{name}.js")
-            for name in ("notes", "zoom")
-        ),
+        "reveal": script,
+        "plugins": "\n".join(plugins),
         "slides": (LOOKS / "slides.js").read_text(encoding="utf-8"),
     }
 
