@@ -8,6 +8,7 @@ answer each. So the output of a model can be checked.
 """
 
 import random
+import re
 
 from tools.corpora import corpus_files
 
@@ -65,14 +66,8 @@ def typeset(text):
     """Write a tokenised story as printed, with capitals and without gaps."""
     for name in PEOPLE:
         text = text.replace(name, name.capitalize())
-    words = []
-    for word in text.split():
-        if word in (".", "?"):
-            words[-1] += word
-        else:
-            begins = not words or words[-1][-1] in ".?"
-            words.append(word.capitalize() if begins else word)
-    return " ".join(words)
+    text = re.sub(" ([.?])", r"\1", text)
+    return re.sub(r"(^|[.?] )(\w)", lambda begin: begin[0].upper(), text)
 
 
 def files():

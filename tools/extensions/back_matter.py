@@ -76,15 +76,11 @@ def citation(year):
     book = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     authors = " and ".join(author["name"] for author in book["authors"])
     repository, site = addresses()
-    address = site or repository
-    sentence = f"{authors} ({year}). *{book['title']}*. Version {book['version']}."
-    fields = {
-        "title": f"{{{book['title']}}}",
-        "author": f"{{{authors}}}",
-        "year": str(year),
-        "note": f"Version {book['version']}",
-    }
-    if address:
+    title, note = book["title"], f"Version {book['version']}"
+    sentence = f"{authors} ({year}). *{title}*. {note}."
+    fields = {"title": f"{{{title}}}", "author": f"{{{authors}}}", "year": year}
+    fields["note"] = note
+    if address := site or repository:
         sentence, fields["url"] = f"{sentence} <{address}>", address
     lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
     return f"{sentence}\n\n```bibtex\n@book{{d2lmini,\n{lines}}}\n```"

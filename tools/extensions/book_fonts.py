@@ -32,6 +32,9 @@ FONTS = [
     ("Book Code", "Source Code Pro", "normal", "200 900", CHARACTERS),
     ("Book Math", "STIX Two Math", "normal", "400", OF_FORMULAS),
 ]
+# In the name table: family, unique name, full name, PostScript name, typographic family
+NAMES = (1, 3, 4, 6, 16)
+logging.getLogger("fontTools").setLevel(logging.ERROR)  # not each table it cuts
 FACE = """@font-face {{
   font-family: "{name}";
   font-style: {style};
@@ -56,12 +59,6 @@ def font_licence(family):
         return (font_file(family, "normal").parents[1] / "LICENSE").read_text("utf-8")
     makers = TTFont(font_file(family, "normal"))["name"].getDebugName(0)
     return re.sub("^Copyright .*", makers, font_licence("Source Sans 3"), count=1)
-
-
-logging.getLogger("fontTools").setLevel(logging.ERROR)  # not each table it cuts
-
-# In the name table: family, unique name, full name, PostScript name, typographic family
-NAMES = (1, 3, 4, 6, 16)
 
 
 def cut_down(source, name, characters, target):

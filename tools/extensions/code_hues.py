@@ -29,10 +29,6 @@ def painted(name, hue):
     return f'<span class="hue-{hue}">{name}</span>'
 
 
-def paint_word(match):
-    return painted(match[0], HUE[match[0]])
-
-
 def paint(match):
     """Colour the code of a cell."""
     code = SKIP.sub("", match[0])
@@ -52,8 +48,9 @@ def paint(match):
         return (dot or "") + painted(name, hues[name])
 
     def paint_comment(comment):
-        is_meant = has_query or "quer" in comment[0]
-        return WORD.sub(paint_word, comment[0]) if is_meant else comment[0]
+        if not has_query and "quer" not in comment[0]:
+            return comment[0]
+        return WORD.sub(lambda word: painted(word[0], HUE[word[0]]), comment[0])
 
     return COMMENT.sub(paint_comment, NAME.sub(paint_name, code))
 

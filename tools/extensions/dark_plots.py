@@ -44,19 +44,19 @@ SEQUENTIAL = colormap([*zip(PLACES, BLUE, strict=True)])
 DIVERGING = colormap([*zip(*BOTH, strict=True)])
 
 
-LIGHT_SCALES = SCALES["SEQUENTIAL"], SCALES["DIVERGING"]
-
-
 def as_bytes(scale):
     """The 256 colours of a scale, (256, 3)."""
     return scale(np.arange(256), bytes=True)[:, :3].astype(int)
 
 
-LIGHT_COLOURS = np.concatenate([*map(as_bytes, LIGHT_SCALES)])
+LIGHT = SCALES["SEQUENTIAL"], SCALES["DIVERGING"]
+LIGHT_COLOURS = np.concatenate([*map(as_bytes, LIGHT)])
 DARK_COLOURS = np.concatenate([as_bytes(SEQUENTIAL), as_bytes(DIVERGING)])
 
 TAG = re.compile(r"<(\w+)[^>]*>")
 COLOUR = re.compile(r'(fill|stroke)(:|=")(#[0-9a-f]{6})')
+PLOT = re.compile(r'<img (alt="[^"]*") src="([./]*_images/)([\w-]+)\.svg"[^>]*>')
+SIZE = re.compile(r'width="(\d+)" height="\d+"')
 DOTS = re.compile(r"data:image/png;base64,([^\"]+)")
 
 
@@ -109,10 +109,6 @@ def dark(svg):
     svg = DOTS.sub(dark_dots, TAG.sub(repaint, svg))
     # A default for elements without a colour
     return svg.replace("<svg ", f'<svg fill="{TEXT}" ', 1)
-
-
-PLOT = re.compile(r'<img (alt="[^"]*") src="([./]*_images/)([\w-]+)\.svg"[^>]*>')
-SIZE = re.compile(r'width="(\d+)" height="\d+"')
 
 
 def pair(app, pagename, templatename, context, doctree):

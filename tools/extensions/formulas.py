@@ -5,6 +5,7 @@ has no attributes for bold letters (they are separate characters) or for columns
 book_fonts.py.
 """
 
+import functools
 import re
 import unicodedata
 from html import unescape
@@ -121,9 +122,6 @@ def visit_math(self, node, tag="span"):
     raise SkipNode
 
 
-def visit_math_block(self, node):
-    visit_math(self, node, "div")
-
-
 def setup(app):
-    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
+    block = functools.partial(visit_math, tag="div")
+    app.add_html_math_renderer("mathml", (visit_math, None), (block, None))

@@ -24,6 +24,8 @@ from tools.extensions.html_build import after_html_build
 THEBE = re.compile(r"<script(?:[^>]*x-thebe-config.>|>kernelName).*?</script>", re.S)
 # Files of thebe, and of sphinx-design, whose cards and tabs the book does not use.
 IDLE = ["thebe", "sphinx-design", "design-tabs"]
+INDENT = re.compile(r"^ +", re.M)  # safe, as no string in a module spans lines
+LARGE = 1_000_000  # characters of a buffer
 
 
 def remove_idle(app, pagename, templatename, context, doctree):
@@ -60,9 +62,6 @@ def defer_scripts(app, pagename, templatename, context, doctree):
         scripts[:] = [deferred(script) for script in scripts]
 
 
-INDENT = re.compile(r"^ +", re.M)  # safe, as no string in a module spans lines
-
-
 def light_state(saved, keep=lambda model: True, large=lambda buffer: None):
     """Reduce a page's saved widget state to the figures: other widgets need a kernel.
 
@@ -91,9 +90,6 @@ def drop_dead_state(app, pagename, templatename, context, doctree):
         attributes = getattr(script, "attributes", {})
         if attributes.get("type") == "application/vnd.jupyter.widget-state+json":
             attributes["body"] = light_state(json.loads(attributes["body"]), large=move)
-
-
-LARGE = 1_000_000  # characters
 
 
 def move_out(app, context, buffer):

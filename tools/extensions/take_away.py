@@ -7,6 +7,7 @@ All notebooks, as a zip with the package, so that they run even if the site has 
 project, as a zip: it needs only Python for `make lab` or `make book`.
 """
 
+import functools
 import re
 import shutil
 import tempfile
@@ -65,24 +66,25 @@ def lead_to_site(folder, site):
         path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def write_zip(path, folder):
-    """Zip a folder, which has the name of the zip; it is made again only if a file has changed."""
+def write_zip(path, fill):
+    """Zip a folder that fill(folder) fills; it is zipped again only if a file has changed."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name, path.stem)
+        folder.mkdir()
+        fill(folder)
 
-    def make():
-        with tempfile.TemporaryDirectory() as name:
-            out = str(Path(name, path.stem))
-            archive = shutil.make_archive(out, "zip", folder.parent, folder.name)
+        def make():
+            archive = shutil.make_archive(str(folder), "zip", name, folder.name)
             return Path(archive).read_bytes()
 
-    path.write_bytes(kept(path.stem, contents(folder), make))
+        path.write_bytes(kept(path.stem, contents(folder), make))
 
 
 def zip_notebooks(wheel, path):
     """Zip all notebooks, the pages they link to, and the package they use."""
     site = addresses()[1]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name, path.stem)
-        folder.mkdir()
+
+    def fill(folder):
         for page in [*(ROOT / "book").glob("*.ipynb"), *(ROOT / "book").glob("*.md")]:
             text = page.read_text(encoding="utf-8")
             if site:  # it has what a copy lacks
@@ -98,16 +100,13 @@ def zip_notebooks(wheel, path):
         (folder / "README.txt").write_text(text, encoding="utf-8", newline="\n")
         copy_project(LICENCES, folder)
         (folder / wheel.name).write_bytes(wheel.read_bytes())
-        write_zip(path, folder)
+
+    write_zip(path, fill)
 
 
 def zip_project(path):
     """Zip the sources of the book."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name, path.stem)
-        folder.mkdir()
-        copy_project(PROJECT, folder)
-        write_zip(path, folder)
+    write_zip(path, functools.partial(copy_project, PROJECT))
 
 
 @after_html_build

@@ -14,16 +14,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 from tools.extensions.addresses import file_name
-from tools.paper.paper import (
-    CSS,
-    NOTE,
-    chromium,
-    code_colours,
-    cover,
-    new,
-    read_book,
-    template,
-)
+from tools.paper import paper
+from tools.paper.paper import CSS, NOTE, new
 
 MATHML = "http://www.w3.org/1998/Math/MathML"
 # A path without points in a plot
@@ -161,9 +153,7 @@ def navigation(book):
             lines.append("</ol></li>" if part else "")
             lines.append(f"<li><span>{escape(chapter.part)}</span><ol>")
             part = chapter.part
-        below = "".join(
-            entry(f"{file}#{name}", title) for name, title in chapter.sections
-        )
+        below = "".join(entry(f"{file}#{i}", title) for i, title in chapter.sections)
         lines.append(entry(file, chapter.title, below and f"<ol>{below}</ol>"))
     contents = f"<h1>Contents</h1><ol>{''.join(lines)}</ol></li></ol>"
     return f'<nav epub:type="toc" id="toc">{contents}</nav>'
@@ -178,7 +168,7 @@ def draw_cover(book, page):
         "body { font: 32px 'Book Sans', sans-serif; margin: 90px; height: 1400px }"
         ".cover { height: 100%; display: flex; flex-direction: column }"
         ".cover > * { margin: auto 0 }"
-        f".cover img {{ width: 100% }}</style>{cover(book)}"
+        f".cover img {{ width: 100% }}</style>{paper.cover(book)}"
     )
     page.evaluate("document.fonts.ready.then(() => null)")
     return page.screenshot()
@@ -195,7 +185,7 @@ def opf(book, files):
         item = f'id="f{number}" href="{name}" media-type="{TYPES[Path(name).suffix]}"'
         manifest.append(f"<item {item}{extra}/>")
     pages = [number for number, name in enumerate(files) if name.endswith(".xhtml")]
-    return template(
+    return paper.template(
         "epub.opf",
         language=book.language,
         identifier=uuid.uuid5(uuid.NAMESPACE_URL, book.title),
@@ -210,7 +200,7 @@ def opf(book, files):
 def xhtml(book, title, body):
     """A page of the ePub."""
     fields = {"language": book.language, "title": escape(title), "body": body}
-    return template("epub.xhtml", **fields).encode()
+    return paper.template("epub.xhtml", **fields).encode()
 
 
 def files_of(book, page):
@@ -222,7 +212,7 @@ def files_of(book, page):
     pictures = move_pictures(book)
     link_files(book.chapters)
     styles = [path.read_text("utf-8") for path in (CSS, CSS.with_name("epub.css"))]
-    style = "\n".join([code_colours(book.built), *styles])
+    style = "\n".join([paper.code_colours(book.built), *styles])
     first = f'<p class="cover"><img src="cover.png" alt="{escape(book.title)}"/></p>'
     files = {
         "cover.xhtml": xhtml(book, book.title, first),
@@ -237,7 +227,7 @@ def write(path, book, files):
     """Write the ePub, a zip whose first file states its type."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as epub:
         epub.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
-        epub.writestr("META-INF/container.xml", template("epub-container.xml"))
+        epub.writestr("META-INF/container.xml", paper.template("epub-container.xml"))
         epub.writestr("book/package.opf", opf(book, files))
         for name, data in files.items():
             epub.writestr(f"book/{name}", data)
@@ -245,9 +235,9 @@ def write(path, book, files):
 
 def main(built):
     """Make the ePub, next to the pages."""
-    book = read_book(Path(built).resolve())
+    book = paper.read_book(Path(built).resolve())
     path = book.built / f"{file_name()}.epub"
-    with chromium() as browser:
+    with paper.chromium() as browser:
         page = browser.new_page()
         page.goto((book.built / "search.html").as_uri())
         files = files_of(book, page)

@@ -12,15 +12,8 @@ from pathlib import Path
 import pikepdf
 
 from tools.extensions.addresses import file_name
-from tools.paper.paper import (
-    CSS,
-    NOTE,
-    chromium,
-    code_colours,
-    cover,
-    read_book,
-    template,
-)
+from tools.paper import paper
+from tools.paper.paper import CSS, NOTE
 
 # The browser rounds fraction bars, roots and hairlines to its pixels. With pixels of a quarter of
 # the size, nobody sees it.
@@ -43,10 +36,8 @@ def contents(book):
         below = "".join(f"<li>{row(*section)}</li>" for section in chapter.sections)
         above = row(chapter.body["id"], chapter.title)
         lines.append(f"<li>{above}<ul>{below}</ul></li>")
-    return (
-        f'<section class="contents chapter" id="contents"><h1>Contents</h1>'
-        f"<p>{NOTE}</p><ul>{''.join(lines)}</ul></section>"
-    )
+    inside = f"<h1>Contents</h1><p>{NOTE}</p><ul>{''.join(lines)}</ul>"
+    return f'<section class="contents chapter" id="contents">{inside}</section>'
 
 
 def running_heads(book):
@@ -68,13 +59,13 @@ def document(book):
         chapter.body["class"] = ["chapter"]
         chapters.append(str(chapter.body))
     styles = [path.read_text("utf-8") for path in (CSS, CSS.with_name("pdf.css"))]
-    return template(
+    return paper.template(
         "pdf.html",
         book=book,
         built=book.built.as_uri(),
         finer=FINER,
-        style="\n".join([code_colours(book.built), *styles, running_heads(book)]),
-        cover=cover(book),
+        style="\n".join([paper.code_colours(book.built), *styles, running_heads(book)]),
+        cover=paper.cover(book),
         contents=contents(book),
         chapters="\n".join(chapters),
     )
@@ -89,7 +80,7 @@ def pages_of(pdf):
 
 def print_book(book, path):
     """Print the book to a file."""
-    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+    with tempfile.TemporaryDirectory() as folder, paper.chromium() as browser:
         file, draft = Path(folder) / "book.html", Path(folder) / "draft.pdf"
         file.write_text(document(book), "utf-8")
         page = browser.new_page()
@@ -112,7 +103,7 @@ def print_book(book, path):
 
 def main(built):
     """Make the PDF, next to the pages."""
-    book = read_book(Path(built).resolve())
+    book = paper.read_book(Path(built).resolve())
     pdf = book.built / f"{file_name()}.pdf"
     print_book(book, pdf)
     print(pdf)

@@ -249,10 +249,8 @@ def shared(pages):
     code = HtmlFormatter(style="a11y-high-contrast-light").get_style_defs(".highlight")
     # The buttons of reveal.js, which no deck has, share a class with those of the figures.
     css = [reset, CONTROLS.sub("", css), fonts(pages), code]
-    css += [
-        path.read_text("utf-8")
-        for path in (FIGURES / "figure.css", LOOKS / "slides.css")
-    ]
+    own = FIGURES / "figure.css", LOOKS / "slides.css"
+    css += [path.read_text("utf-8") for path in own]
     return {
         "css": "\n".join(css),
         "mathjax": package_text("sphinx-mathjax-offline", mathjax),
