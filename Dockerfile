@@ -24,7 +24,8 @@ WORKDIR /srv/book
 COPY --chown=${NB_UID} . .
 RUN pip install --no-cache-dir --no-deps --index-url ${TORCH_INDEX} \
         $(grep --only-matching '^torch==[^ ]*' requirements.txt) \
-    && pip install --no-cache-dir --requirement requirements.txt jupyterhub==${JUPYTERHUB} \
+    && pip install --no-cache-dir --requirement requirements.in --constraint requirements.txt \
+        jupyterhub==${JUPYTERHUB} \
     && chown ${NB_UID} .
 
 USER ${NB_UID}

@@ -11,8 +11,8 @@ export HOME := $(CURDIR)/_build/home
 endif
 .DELETE_ON_ERROR:
 
-.PHONY: book serve pdf epub site lab check chapter test test-all lint unit notebooks pages links bench mutants \
-	lock clean
+.PHONY: book serve pdf epub site lab check chapter test test-all browser lint unit notebooks paper pages \
+	links bench mutants lock clean
 
 book: $(VENV)/installed
 	@$(BIN)/python -m tools.make_book
@@ -22,7 +22,7 @@ serve: book
 
 # The book for paper and for e-readers, as one file beside the pages. PDFs need a Chromium, or
 # Chrome; for the Chinese terms of the glossary also a font that has them, such as fonts-noto-cjk.
-pdf epub: book
+pdf epub: $(VENV)/with-paper book
 	$(BIN)/python -m tools.paper.make_$@ _build/html
 
 # What is put on a web server: the pages, with both of these beside them.
@@ -42,40 +42,43 @@ check: lint
 	$(BIN)/pytest tests/core tests/book -n 2 -q -m "not slow and not thorough"
 
 # One chapter, by its number: its notebook, its tests, its page. make chapter N=02
-chapter: $(VENV)/installed
+chapter: $(VENV)/with-tests
 	$(BIN)/python -m tools.run_notebooks $(N)
 	$(BIN)/pytest tests/book tests/check/test_exercises.py -n 2 -q -k "$(N)"
 	$(MAKE) book
 
-# Everything that a change to text, package or page can break.
-test: lint unit notebooks pages
+# Everything that a change to text, package or page can break. First of all: is there a browser?
+test: browser lint unit notebooks pages
 
 # And what few changes touch: paper, slides, JupyterLab, Firefox, hostile submissions, real data.
 test-all: TESTS :=
-test-all: lint unit notebooks paper pages
+test-all: browser lint unit notebooks paper pages
 
 TESTS := -m "not thorough"
 
-lint: $(VENV)/installed
+browser: $(VENV)/with-tests
+	@$(BIN)/python -m tools.browser
+
+lint: $(VENV)/with-tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/codespell
 	$(BIN)/lint-imports
 
-unit: $(VENV)/installed
+unit: $(VENV)/with-tests
 	$(BIN)/pytest tests -n 2 $(TESTS)
 
 # By nbval, which runs every cell; a notebook whose outputs are kept has passed before.
 notebooks: $(VENV)/installed
 	$(BIN)/python -m tools.run_notebooks
 
-paper: book
+paper: $(VENV)/with-paper book
 	$(BIN)/python -m tools.paper.make_pdf _build/html
 	$(BIN)/python -m tools.paper.make_epub _build/html
 
 # The built pages: first as files, then in a browser.
 # SCREENSHOTS=FOLDER keeps pictures of each page, wide and narrow, light and dark.
-pages: book
+pages: $(VENV)/with-tests book
 	$(BIN)/python tests/book/check_built_book.py _build/html
 	$(BIN)/pytest tests/browser -n 2 $(TESTS) --durations 12 --built _build/html \
 		$(SCREENSHOTS:%=--screenshots %)
@@ -86,14 +89,14 @@ links: $(VENV)/installed
 	PYTHONPATH=. $(BIN)/sphinx-build -b linkcheck -q -D nb_execution_mode=off . _build/links; \
 		status=$$?; rm conf.py; exit $$status
 
-bench: $(VENV)/installed
+bench: $(VENV)/with-tests
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.speed | tee benchmarks/bench.md
 	$(BIN)/python -m benchmarks.pages _build/html | tee -a benchmarks/bench.md
 	$(BIN)/python -m benchmarks.readme
 
 # Which breakages of the model core would no test notice? Takes an hour.
-mutants: $(VENV)/installed
+mutants: $(VENV)/with-tests
 	$(BIN)/python -m benchmarks.mutate
 
 # What torch brings for NVIDIA cards it asks for itself; with a CPU build none of it is needed.
@@ -103,14 +106,22 @@ CUDA := cuda-bindings cuda-pathfinder cuda-toolkit triton nvidia-cublas nvidia-c
 	nvidia-nvjitlink nvidia-nvshmem-cu13 nvidia-nvtx
 
 # Versions stay as they are where they can; `rm requirements.txt` first for the newest of all.
+# tests/requirements.in names that of tools/paper. The package itself, from this folder, is no line of
+# the lock file: pip takes none such for a constraint.
+LISTS := requirements.in tests/requirements.in
 lock:
-	UV_CUSTOM_COMPILE_COMMAND="make lock (uv pip compile --universal requirements.in)" \
+	UV_CUSTOM_COMPILE_COMMAND="make lock (uv pip compile --universal $(LISTS))" \
 		uv pip compile --universal --python-version 3.11 --annotation-style line --quiet \
-		$(CUDA:%=--no-emit-package %) requirements.in --output-file requirements.txt
+		$(CUDA:%=--no-emit-package %) --no-emit-package d2lmini $(LISTS) --output-file requirements.txt
 
 clean:
 	rm -rf _build
 
-$(VENV)/installed: requirements.txt pyproject.toml
+# What a reader needs; with-tests and with-paper add what testing and printing need.
+$(VENV)/installed: requirements.in requirements.txt pyproject.toml
 	$(PYTHON) tools/set_up.py $(VENV)
+	touch $@
+
+$(VENV)/with-%: $(VENV)/installed
+	$(PYTHON) tools/set_up.py $(VENV) --with $*
 	touch $@

@@ -6,16 +6,14 @@ Needs Chromium and the built book, which is served locally.
 import functools
 import http.server
 import re
-import shutil
 import statistics
 import sys
 import threading
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
-
 from benchmarks.table import head, row
 from d2lmini.support.chapters import CHAPTERS
+from tools.browser import chromium
 
 # Time from the request until the first control of the first figure exists, in ms
 WATCH = """
@@ -87,17 +85,12 @@ def main(root):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     ready, strokes, translations = [], {}, []
-    names = ("chromium", "chromium-browser", "google-chrome")
-    executable = next(filter(None, map(shutil.which, names)))
     chapters = [
         path
         for path in sorted((root / "book").glob("[0-9]*.html"))
         if "d2lmini-still" in path.read_text(encoding="utf-8")
     ]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=executable, args=["--no-sandbox"]
-        )
+    with chromium() as browser:
         for path in chapters:
             for visit in range(5):  # each with an empty cache
                 page = browser.new_context().new_page()
@@ -121,7 +114,6 @@ def main(root):
                 else:
                     strokes.setdefault(path.stem, []).extend(times)
             page.context.close()
-        browser.close()
     slowest = max(strokes, key=lambda name: statistics.median(strokes[name]))
     sizes = {path.name: weight(path) for path in (root / "book").glob("*.html")}
     largest = max(sizes, key=sizes.get)

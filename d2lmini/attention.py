@@ -6,7 +6,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2lmini.masks import masked_softmax
-from d2lmini.support.arguments import check_attention, check_heads, check_sequences
+from d2lmini.support.arguments import (
+    check_arguments,
+    check_attention,
+    check_divisible,
+    check_floats,
+    check_last_pass,
+)
 
 
 def scaled_dot_product_attention(
@@ -17,6 +23,9 @@ def scaled_dot_product_attention(
     dropout: float = 0.0,
 ) -> tuple[Tensor, Tensor]:
     """softmax(Q Kᵀ / sqrt(head_size)) V.
+
+    In float16 a score above 65,504 becomes infinite, and its row NaN; speed.attention adds up
+    in float32, and stays finite.
 
     Args:
         mask: boolean, True = may attend; None = attend to everything.
@@ -53,13 +62,16 @@ class MultiHeadAttention(nn.Module):
         dropout: probability with which a weight is dropped in training.
         bias: whether the four projections have one.
     Raises:
-        TypeError, ValueError: see arguments.check_heads and check_sequences.
+        TypeError, ValueError: num_heads does not divide num_hiddens, or a shape is wrong.
     Source: Vaswani et al. 2017, section 3.2.2; chapter 4.
     """
 
-    def __init__(self, num_hiddens, num_heads, dropout, bias=False):
+    def __init__(
+        self, num_hiddens: int, num_heads: int, dropout: float, bias: bool = False
+    ):
         super().__init__()
-        check_heads(num_hiddens, num_heads, dropout, bias)
+        check_divisible(num_hiddens=num_hiddens, num_heads=num_heads)
+        check_arguments(dropout=dropout, bias=bias)
         self.num_hiddens, self.num_heads = num_hiddens, num_heads
         self.dropout = dropout
         self.W_q = nn.Linear(num_hiddens, num_hiddens, bias=bias)
@@ -68,33 +80,58 @@ class MultiHeadAttention(nn.Module):
         self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
         self.last_pass = None
 
-    def forward(self, queries, keys, values, mask=None):
-        """Attend; queries (batch, queries, num_hiddens), keys and values (batch, keys, ...)."""
-        return self.attend(queries, *self.project(keys, values), mask)
+    def forward(
+        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None,
+        projected: bool = False,
+    ) -> Tensor:  # fmt: skip
+        """Attend to keys, and fetch a mean of values for each query.
 
-    def project(self, keys, values):
-        """Keys and values as the heads see them; a decoder keeps them for its next step."""
-        check_sequences(self.num_hiddens, keys=keys, values=values)
-        return self.split_heads(self.W_k(keys)), self.split_heads(self.W_v(values))
-
-    def attend(self, queries, K, V, mask=None):
-        """Attend to keys and values that are projected already."""
-        check_sequences(self.num_hiddens, queries=queries)
+        Args:
+            mask: boolean, True = may attend; None = attend to everything.
+            projected: whether keys and values come from project already.
+        Shapes:
+            queries: (batch, queries, num_hiddens), and so the result
+            keys, values: (batch, keys, num_hiddens), or, projected, as project returns them
+            mask: broadcastable to (batch, heads, queries, keys)
+        """
+        check_floats("queries", queries, "batch", "steps", self.num_hiddens)
         Q = self.split_heads(self.W_q(queries))
+        K, V = (keys, values) if projected else self.project(keys, values)
         dropout = self.dropout if self.training else 0.0
         output, _ = scaled_dot_product_attention(Q, K, V, mask, dropout)
         self.last_pass = Q.detach(), K.detach(), mask  # enough for attention_weights
         output = output.transpose(1, 2).flatten(2)  # (batch, queries, num_hiddens)
         return self.W_o(output)
 
+    def project(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values as the heads see them; a decoder keeps them for its next step.
+
+        Shapes:
+            keys, values: (batch, keys, num_hiddens)
+        Returns:
+            K and V, (batch, heads, keys, head_size) each.
+        """
+        check_floats("keys", keys, "batch", "steps", self.num_hiddens)
+        check_floats("values", values, *keys.shape)
+        return self.split_heads(self.W_k(keys)), self.split_heads(self.W_v(values))
+
     @property
-    def attention_weights(self):
-        """Weights of the last pass, recomputed when asked for."""
+    def attention_weights(self) -> Tensor:
+        """Weights of the last pass, (batch, heads, queries, keys); recomputed when asked for.
+
+        Raises:
+            ValueError: there was no pass yet.
+        """
+        check_last_pass(self.last_pass)
         Q, K, mask = self.last_pass
         # K stands in for the values: only the weights are wanted
         return scaled_dot_product_attention(Q, K, K, mask)[1]
 
-    def split_heads(self, X):
+    def __getstate__(self):  # for torch.save and copy.deepcopy
+        """What is saved or copied: all but the last pass."""
+        return self.__dict__ | {"last_pass": None}
+
+    def split_heads(self, X: Tensor) -> Tensor:
         """(batch, steps, num_hiddens) -> (batch, heads, steps, head_size)."""
-        X = X.view(*X.shape[:2], self.num_heads, -1)  # (batch, steps, heads, head_size)
+        X = X.unflatten(2, (self.num_heads, -1))  # (batch, steps, heads, head_size)
         return X.transpose(1, 2)  # (batch, heads, steps, head_size)

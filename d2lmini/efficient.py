@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional as F
 
-from d2lmini.support.arguments import check_count, check_one_text
+from d2lmini.support.arguments import check_arguments, check_self_attention
 
 
 def windowed_attention(
@@ -14,11 +14,11 @@ def windowed_attention(
     Shapes:
         queries, keys, values: (batch, heads, steps, head_size), and so the result
     Raises:
-        TypeError, ValueError: see arguments.check_one_text; window is less than 1.
+        TypeError, ValueError: see arguments.check_self_attention; window is less than 1.
     Source: Beltagy et al. 2020, section 3.1; chapter 13.
     """
-    check_one_text(queries, keys, values)
-    check_count("window", window)
+    check_self_attention(queries, keys, values)
+    check_arguments(window=window)
     steps, device = queries.shape[2], queries.device
     # Blocks of the size of the window: what a query may see is in its own or the one before.
     Q, K, V = (
@@ -43,10 +43,10 @@ def linear_attention(
     Shapes:
         queries, keys, values: (batch, heads, steps, head_size), and so the result
     Raises:
-        TypeError, ValueError: see arguments.check_one_text.
+        TypeError, ValueError: see arguments.check_self_attention.
     Source: Katharopoulos et al. 2020, section 3; chapter 13.
     """
-    check_one_text(queries, keys, values)
+    check_self_attention(queries, keys, values)
     Q, K = F.elu(queries) + 1, F.elu(keys) + 1  # f: all are positive
     sums = (K[..., None] * values[..., None, :]).cumsum(dim=2)
     # sums: (batch, heads, steps, head_size, head_size)

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import torch
+from torch import Tensor, nn
 
 from d2lmini.masks import padding_mask
 from d2lmini.support.arguments import check_search
@@ -16,14 +17,15 @@ class Hypothesis(NamedTuple):
 
 
 @torch.no_grad()
-def greedy_search(net, src, src_valid_lens, bos, eos, num_steps):
+def greedy_search(
+    net: nn.Module, src: Tensor, src_valid_lens: Tensor | None, bos: int, eos: int,
+    num_steps: int,
+) -> Hypothesis:  # fmt: skip
     """Take the most probable token at each step, until <eos> or num_steps tokens.
 
     Shapes:
         src: (1, source steps)
-        src_valid_lens: (1,)
-    Returns:
-        A Hypothesis.
+        src_valid_lens: (1,); None = no padding
     Raises:
         TypeError, ValueError: see arguments.check_search; src is more than one sentence.
     Source: chapter 8.
@@ -42,10 +44,15 @@ def greedy_search(net, src, src_valid_lens, bos, eos, num_steps):
 
 
 @torch.no_grad()
-def beam_search(net, src, src_valid_lens, bos, eos, num_steps, beam_size):
+def beam_search(
+    net: nn.Module, src: Tensor, src_valid_lens: Tensor | None, bos: int, eos: int,
+    num_steps: int, beam_size: int,
+) -> list[Hypothesis]:  # fmt: skip
     """Keep the beam_size most probable hypotheses at each step.
 
-    Shapes: as greedy_search.
+    Shapes:
+        src: (1, source steps)
+        src_valid_lens: (1,); None = no padding
     Returns:
         At most beam_size hypotheses, ranked by log-probability per token; those that did not
         end within num_steps come last.

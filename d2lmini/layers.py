@@ -1,13 +1,8 @@
 """The two other parts of a block: the position-wise network, and add & norm."""
 
-from torch import nn
+from torch import Tensor, nn
 
-from d2lmini.support.arguments import (
-    check_network,
-    check_same_shape,
-    check_sizes,
-    check_vectors,
-)
+from d2lmini.support.arguments import check_arguments, check_floats
 
 
 class PositionWiseFFN(nn.Module):
@@ -17,25 +12,25 @@ class PositionWiseFFN(nn.Module):
         num_hiddens: width of the input.
         ffn_num_hiddens: width of the hidden layer.
         num_outputs: width of the output; num_hiddens when None.
-    Shapes:
-        X: (batch, steps, num_hiddens)
-        result: (batch, steps, num_outputs)
     Raises:
-        TypeError, ValueError: see arguments.check_sizes and check_vectors.
+        TypeError, ValueError: a size is not a count, or X has another width.
     Source: Vaswani et al. 2017, section 3.3; chapter 5.
     """
 
-    def __init__(self, num_hiddens, ffn_num_hiddens, num_outputs=None):
+    def __init__(
+        self, num_hiddens: int, ffn_num_hiddens: int, num_outputs: int | None = None
+    ):
         super().__init__()
-        num_outputs = num_hiddens if num_outputs is None else num_outputs
-        check_network(num_hiddens, ffn_num_hiddens, num_outputs)
+        check_arguments(num_hiddens=num_hiddens, ffn_num_hiddens=ffn_num_hiddens)
+        check_arguments(num_outputs=num_outputs)
         self.num_hiddens = num_hiddens
         self.dense1 = nn.Linear(num_hiddens, ffn_num_hiddens)
         self.relu = nn.ReLU()
-        self.dense2 = nn.Linear(ffn_num_hiddens, num_outputs)
+        self.dense2 = nn.Linear(ffn_num_hiddens, num_outputs or num_hiddens)
 
-    def forward(self, X):
-        check_vectors("X", X, self.num_hiddens)
+    def forward(self, X: Tensor) -> Tensor:
+        """(batch, steps, num_hiddens) -> (batch, steps, num_outputs)."""
+        check_floats("X", X, ..., self.num_hiddens)
         return self.dense2(self.relu(self.dense1(X)))
 
 
@@ -45,21 +40,25 @@ class AddNorm(nn.Module):
     Args:
         num_hiddens: size of the last axis, the only one that is normalised.
         dropout: probability with which an element of the branch is dropped.
-    Shapes:
-        X, the input of a part of a block, and Y, its output: (batch, steps, num_hiddens)
     Raises:
         TypeError: num_hiddens is no whole number, such as a shape.
         ValueError: X and Y differ in shape, or X has another width.
     Source: Vaswani et al. 2017, section 3.1; Ba et al. 2016; chapter 6.
     """
 
-    def __init__(self, num_hiddens, dropout):
+    def __init__(self, num_hiddens: int, dropout: float):
         super().__init__()
-        check_sizes(num_hiddens=num_hiddens, dropout=dropout)
+        check_arguments(num_hiddens=num_hiddens, dropout=dropout)
         self.num_hiddens = num_hiddens
         self.dropout = nn.Dropout(dropout)
         self.norm = nn.LayerNorm(num_hiddens)
 
-    def forward(self, X, Y):
-        check_same_shape(X, Y, self.num_hiddens)
+    def forward(self, X: Tensor, Y: Tensor) -> Tensor:
+        """Add & norm; X, the input of a part of a block, Y, its output, and the result.
+
+        Shapes:
+            X, Y: (batch, steps, num_hiddens), and so the result
+        """
+        check_floats("X", X, ..., self.num_hiddens)
+        check_floats("Y", Y, *X.shape)
         return self.norm(X + self.dropout(Y))

@@ -8,7 +8,12 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from d2lmini.support.arguments import check_labels_and_start, check_logits, check_parts
+from d2lmini.support.arguments import (
+    check_arguments,
+    check_integers,
+    check_logits,
+    check_parts,
+)
 
 IGNORED = -100  # a label that is no token: cross-entropy leaves it out of sum and count
 
@@ -53,7 +58,8 @@ def shift_right(labels: torch.Tensor, bos: int) -> torch.Tensor:
         TypeError, ValueError: labels are no integers of that shape, or bos is no id.
     Source: chapter 8.
     """
-    check_labels_and_start(labels, bos)
+    check_integers("labels", labels, "batch", "steps")
+    check_arguments(bos=bos)
     return F.pad(labels, (1, -1), value=bos)
 
 
@@ -70,8 +76,23 @@ def seq2seq_loss(
         Mean nats per target token, and the number of target tokens.
     Source: chapter 8.
     """
-    check_parts(batch)
+    check_parts(batch, "src", "src_valid_lens", "tgt", "tgt_valid_lens")
     src, src_valid_lens, tgt, tgt_valid_lens = batch
     logits = net(src, shift_right(tgt, bos), src_valid_lens)
     nats = masked_cross_entropy(logits, tgt, tgt_valid_lens, label_smoothing)
     return nats, tgt_valid_lens.sum()
+
+
+def next_token_loss(net: nn.Module, batch: tuple, bos: int) -> tuple:
+    """How well a language model predicts each token of a text from those before it.
+
+    Args:
+        batch: (tokens, valid_lens), see data.encode.
+        bos: what it reads before the first token.
+    Returns:
+        Mean nats per token, and the number of tokens.
+    Source: chapter 13.
+    """
+    tokens, valid_lens = batch
+    logits, _ = net(shift_right(tokens, bos))
+    return masked_cross_entropy(logits, tokens, valid_lens), valid_lens.sum()

@@ -1,34 +1,47 @@
 """Who may attend to whom. A mask is boolean: True = may attend."""
 
 import torch
+from torch import Tensor
 
-from d2lmini.support.arguments import check_mask, check_queries_fit, check_valid_lens
+from d2lmini.support.arguments import (
+    check_at_most,
+    check_floats,
+    check_integers,
+    check_mask,
+)
 
 
-def padding_mask(valid_lens: torch.Tensor, num_steps: int) -> torch.Tensor:
+def padding_mask(valid_lens: Tensor | None, num_steps: int) -> Tensor | None:
     """Keys that hold a real token, for a batch of padded sequences.
 
     Args:
-        valid_lens: number of real tokens of each sequence, integers in [0, num_steps].
+        valid_lens: number of real tokens of each sequence, integers in [0, num_steps]; None =
+            no padding.
         num_steps: padded length, in tokens.
     Shapes:
         valid_lens: (batch,)
     Returns:
-        Boolean (batch, 1, 1, num_steps); it broadcasts over heads and queries.
+        Boolean (batch, 1, 1, num_steps), which broadcasts over heads and queries; or None =
+        attend to everything.
     Raises:
         TypeError: valid_lens does not hold integers, or num_steps is not an integer.
         ValueError: valid_lens is not one-dimensional or leaves [0, num_steps].
     Source: chapter 2.
     """
-    check_valid_lens(valid_lens, num_steps)
+    if valid_lens is None:
+        return None
+    check_integers("valid_lens", valid_lens, "batch")
+    check_at_most("valid_lens", valid_lens, "num_steps", num_steps)
     steps = torch.arange(num_steps, device=valid_lens.device)
     mask = steps < valid_lens[:, None]  # (batch, steps)
     return mask[:, None, None, :]  # (batch, heads = 1, queries = 1, keys)
 
 
 def causal_mask(
-    num_queries: int, num_keys: int | None = None, device=None
-) -> torch.Tensor:
+    num_queries: int,
+    num_keys: int | None = None,
+    device: torch.device | str | None = None,
+) -> Tensor:
     """No position may attend to a later one.
 
     With more keys than queries, the queries are the last positions of the sequence:
@@ -45,14 +58,12 @@ def causal_mask(
     Source: Vaswani et al. 2017, section 3.2.3; chapter 2.
     """
     num_keys = num_queries if num_keys is None else num_keys
-    check_queries_fit(num_queries, num_keys)
+    check_at_most("num_queries", num_queries, "num_keys", num_keys)
     everything = torch.ones(num_queries, num_keys, dtype=torch.bool, device=device)
     return everything.tril(num_keys - num_queries)
 
 
-def masked_softmax(
-    scores: torch.Tensor, mask: torch.Tensor | None = None
-) -> torch.Tensor:
+def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Softmax over the last axis; masked entries get exactly 0, also where all are masked.
 
     Args:
@@ -67,7 +78,8 @@ def masked_softmax(
         TypeError, ValueError: see arguments.check_mask.
     Source: Vaswani et al. 2017, section 3.2.3; chapter 2.
     """
-    check_mask(mask, scores)
+    check_floats("scores", scores, ...)
+    check_mask(mask, scores.shape)
     if mask is None:
         return torch.softmax(scores, dim=-1)
     weights = torch.softmax(torch.where(mask, scores, float("-inf")), dim=-1)

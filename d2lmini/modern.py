@@ -3,23 +3,20 @@
 Pre-norm, RMSNorm, rotary positions, grouped queries, SwiGLU.
 """
 
+from typing import NamedTuple
+
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2lmini.attention import scaled_dot_product_attention
-from d2lmini.losses import masked_cross_entropy, shift_right
 from d2lmini.masks import causal_mask
 from d2lmini.support.arguments import (
-    check_context,
-    check_grouped_heads,
-    check_integers,
-    check_network,
-    check_rotary,
-    check_sequences,
-    check_sizes,
-    check_vectors,
-    naming_bad_ids,
+    check_arguments,
+    check_at_most,
+    check_divisible,
+    check_floats,
+    check_tokens,
 )
 
 
@@ -29,24 +26,23 @@ class RMSNorm(nn.Module):
     Args:
         num_hiddens: width of a token.
         eps: added to the mean of the squares.
-    Shapes:
-        X: (..., num_hiddens), and so the result
     Source: Zhang and Sennrich 2019; chapter 13.
     """
 
-    def __init__(self, num_hiddens, eps=1e-5):
+    def __init__(self, num_hiddens: int, eps: float = 1e-5):
         super().__init__()
-        check_sizes(num_hiddens=num_hiddens)
+        check_arguments(num_hiddens=num_hiddens)
         self.weight = nn.Parameter(torch.ones(num_hiddens))
         self.eps = eps
 
-    def forward(self, X):
-        check_vectors("X", X, len(self.weight))
+    def forward(self, X: Tensor) -> Tensor:
+        """Normalise X (..., num_hiddens)."""
+        check_floats("X", X, ..., len(self.weight))
         mean_square = X.pow(2).mean(dim=-1, keepdim=True)
         return X * torch.rsqrt(mean_square + self.eps) * self.weight
 
 
-def rotate(X: torch.Tensor, start: int = 0) -> torch.Tensor:
+def rotate(X: Tensor, start: int = 0) -> Tensor:
     """Rotary positions: features 2j and 2j + 1 turned as hand j turns from position 0 on.
 
     Args:
@@ -54,10 +50,11 @@ def rotate(X: torch.Tensor, start: int = 0) -> torch.Tensor:
     Shapes:
         X: (batch, heads, steps, head_size), head_size even; and so the result
     Raises:
-        TypeError, ValueError: see arguments.check_rotary.
+        TypeError, ValueError: X has another shape, head_size is odd, or start is negative.
     Source: Su et al. 2024; chapters 3 and 12.
     """
-    check_rotary(X, start)
+    check_floats("X", X, "batch", "heads", "steps", "head_size")
+    check_arguments(head_size=X.shape[-1], start=start)
     num_steps, head_size = X.shape[-2:]
     speeds = 10000 ** -(torch.arange(0, head_size, 2, device=X.device) / head_size)
     steps = torch.arange(start, start + num_steps, device=X.device)
@@ -65,6 +62,16 @@ def rotate(X: torch.Tensor, start: int = 0) -> torch.Tensor:
     cos, sin = angles.cos().to(X.dtype), angles.sin().to(X.dtype)
     x, y = X[..., 0::2], X[..., 1::2]  # (batch, heads, steps, pairs) each
     return torch.stack([x * cos + y * sin, y * cos - x * sin], dim=-1).flatten(-2)
+
+
+class KVCache(NamedTuple):
+    """Keys and values that an attention keeps for its next step.
+
+    Source: chapter 13.
+    """
+
+    K: Tensor  # turned already, (batch, num_kv_heads, steps so far, head_size)
+    V: Tensor
 
 
 class GroupedQueryAttention(nn.Module):
@@ -77,17 +84,14 @@ class GroupedQueryAttention(nn.Module):
         num_hiddens: width.
         num_heads: of queries; must divide num_hiddens.
         num_kv_heads: of keys and values; must divide num_heads.
-    Shapes:
-        X: (batch, steps, num_hiddens): the whole text, or the steps that follow the cache
-    Returns:
-        The output, of the shape of X, and the cache for the next step: keys, turned already,
-        and values, (batch, num_kv_heads, steps so far, head_size) each.
     Source: Ainslie et al. 2023; chapter 13.
     """
 
-    def __init__(self, num_hiddens, num_heads, num_kv_heads):
+    def __init__(self, num_hiddens: int, num_heads: int, num_kv_heads: int):
         super().__init__()
-        check_grouped_heads(num_hiddens, num_heads, num_kv_heads)
+        check_divisible(num_hiddens=num_hiddens, num_heads=num_heads)
+        check_divisible(num_heads=num_heads, num_kv_heads=num_kv_heads)
+        check_arguments(head_size=num_hiddens // num_heads)
         self.num_hiddens = num_hiddens
         self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
         kv_hiddens = num_hiddens // num_heads * num_kv_heads
@@ -96,25 +100,33 @@ class GroupedQueryAttention(nn.Module):
         self.W_v = nn.Linear(num_hiddens, kv_hiddens, bias=False)
         self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=False)
 
-    def forward(self, X, cache=None):
-        check_sequences(self.num_hiddens, X=X)
-        start = 0 if cache is None else cache[0].shape[2]
+    def forward(
+        self, X: Tensor, cache: KVCache | None = None
+    ) -> tuple[Tensor, KVCache]:
+        """Attend, and return the cache for the next step, too.
+
+        Shapes:
+            X: (batch, steps, num_hiddens): the whole text, or what follows the cache
+        """
+        check_floats("X", X, "batch", "steps", self.num_hiddens)
+        start = 0 if cache is None else cache.K.shape[2]
         Q = rotate(self.split_heads(self.W_q(X), self.num_heads), start)
         K = rotate(self.split_heads(self.W_k(X), self.num_kv_heads), start)
         V = self.split_heads(self.W_v(X), self.num_kv_heads)
         if cache is not None:
-            K, V = (torch.cat(pair, dim=2) for pair in zip(cache, (K, V), strict=True))
+            K = torch.cat([cache.K, K], dim=2)  # (batch, heads, all steps, head_size)
+            V = torch.cat([cache.V, V], dim=2)
         # heads of queries for each of keys
         shared = self.num_heads // self.num_kv_heads
         keys, values = (part.repeat_interleave(shared, dim=1) for part in (K, V))
         mask = causal_mask(X.shape[1], K.shape[2], X.device)
         output, _ = scaled_dot_product_attention(Q, keys, values, mask)
-        return self.W_o(output.transpose(1, 2).flatten(2)), (K, V)
+        return self.W_o(output.transpose(1, 2).flatten(2)), KVCache(K, V)
 
     @staticmethod
-    def split_heads(X, num_heads):
+    def split_heads(X: Tensor, num_heads: int) -> Tensor:
         """(batch, steps, features) -> (batch, heads, steps, head_size)."""
-        return X.view(*X.shape[:2], num_heads, -1).transpose(1, 2)
+        return X.unflatten(2, (num_heads, -1)).transpose(1, 2)
 
 
 class SwiGLU(nn.Module):
@@ -123,39 +135,47 @@ class SwiGLU(nn.Module):
     Args:
         num_hiddens: width of the input and the output.
         ffn_num_hiddens: width of the hidden layer.
-    Shapes:
-        X: (..., num_hiddens), and so the result
     Source: Shazeer 2020; chapter 13.
     """
 
-    def __init__(self, num_hiddens, ffn_num_hiddens):
+    def __init__(self, num_hiddens: int, ffn_num_hiddens: int):
         super().__init__()
-        check_network(num_hiddens, ffn_num_hiddens, num_hiddens)
+        check_arguments(num_hiddens=num_hiddens, ffn_num_hiddens=ffn_num_hiddens)
         self.num_hiddens = num_hiddens
         self.W_gate = nn.Linear(num_hiddens, ffn_num_hiddens, bias=False)
         self.W_up = nn.Linear(num_hiddens, ffn_num_hiddens, bias=False)
         self.W_down = nn.Linear(ffn_num_hiddens, num_hiddens, bias=False)
 
-    def forward(self, X):
-        check_vectors("X", X, self.num_hiddens)
+    def forward(self, X: Tensor) -> Tensor:
+        """Transform X (..., num_hiddens)."""
+        check_floats("X", X, ..., self.num_hiddens)
         return self.W_down(F.silu(self.W_gate(X)) * self.W_up(X))
 
 
 class ModernBlock(nn.Module):
     """Attention, then the FFN, each after a norm and with a shortcut of its own (pre-norm).
 
-    Args, Shapes, Returns: as GroupedQueryAttention; ffn_num_hiddens as SwiGLU.
+    Args:
+        num_hiddens: width.
+        ffn_num_hiddens: width inside the FFN.
+        num_heads: of queries; must divide num_hiddens.
+        num_kv_heads: of keys and values; must divide num_heads.
     Source: Touvron et al. 2023; chapter 13.
     """
 
-    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, num_kv_heads):
+    def __init__(
+        self, num_hiddens: int, ffn_num_hiddens: int, num_heads: int, num_kv_heads: int
+    ):
         super().__init__()
         self.norm1 = RMSNorm(num_hiddens)
         self.attention = GroupedQueryAttention(num_hiddens, num_heads, num_kv_heads)
         self.norm2 = RMSNorm(num_hiddens)
         self.ffn = SwiGLU(num_hiddens, ffn_num_hiddens)
 
-    def forward(self, X, cache=None):
+    def forward(
+        self, X: Tensor, cache: KVCache | None = None
+    ) -> tuple[Tensor, KVCache]:
+        """One block, and the cache for its next step; X (batch, steps, num_hiddens)."""
         attended, cache = self.attention(self.norm1(X), cache)
         X = X + attended
         return X + self.ffn(self.norm2(X)), cache
@@ -168,22 +188,22 @@ class LanguageModel(nn.Module):
 
     Args:
         vocab_size: number of tokens.
-        num_layers: number of blocks; the others as ModernBlock.
+        num_hiddens: width.
+        ffn_num_hiddens: width inside the FFN.
+        num_heads: of queries; must divide num_hiddens.
+        num_kv_heads: of keys and values; must divide num_heads.
+        num_layers: number of blocks.
         max_len: longest text, in tokens; training never shows a longer one.
-    Shapes:
-        tokens: (batch, steps), integers: the whole text, or the steps that follow the caches
-    Returns:
-        Logits (batch, steps, vocab_size), and the caches for the next step, one a block.
     Source: Radford et al. 2019; chapter 13.
     """
 
     def __init__(
-        self, vocab_size, num_hiddens, ffn_num_hiddens, num_heads, num_kv_heads, num_layers,
-        max_len,
+        self, vocab_size: int, num_hiddens: int, ffn_num_hiddens: int, num_heads: int,
+        num_kv_heads: int, num_layers: int, max_len: int,
     ):  # fmt: skip
         super().__init__()
-        check_sizes(vocab_size=vocab_size, num_hiddens=num_hiddens)
-        check_sizes(num_layers=num_layers, max_len=max_len)
+        check_arguments(vocab_size=vocab_size, num_hiddens=num_hiddens)
+        check_arguments(num_layers=num_layers, max_len=max_len)
         self.max_len = max_len
         self.embedding = nn.Embedding(vocab_size, num_hiddens)
         # Logits of tied weights are products with these: a row of length 1 keeps them small.
@@ -192,28 +212,20 @@ class LanguageModel(nn.Module):
         self.blocks = nn.ModuleList(ModernBlock(*sizes) for _ in range(num_layers))
         self.norm = RMSNorm(num_hiddens)
 
-    def forward(self, tokens, caches=None):
-        check_integers("tokens", tokens, "batch", "steps")
-        check_context(tokens, caches, self.max_len)
-        with naming_bad_ids(tokens, self.embedding.num_embeddings):
-            X = self.embedding(tokens)  # (batch, steps, num_hiddens)
+    def forward(
+        self, tokens: Tensor, caches: list[KVCache] | None = None
+    ) -> tuple[Tensor, list[KVCache]]:
+        """Logits (batch, steps, vocab_size), and the caches for the next step, one a block.
+
+        Shapes:
+            tokens: (batch, steps), integers: the whole text, or what follows the caches
+        """
+        check_tokens(tokens, self.embedding.num_embeddings)
+        past = 0 if caches is None else caches[0].K.shape[2]
+        check_at_most("text length", past + tokens.shape[1], "max_len", self.max_len)
+        X = self.embedding(tokens)  # (batch, steps, num_hiddens)
         new_caches = []
         for i, block in enumerate(self.blocks):
             X, cache = block(X, None if caches is None else caches[i])
             new_caches.append(cache)
         return F.linear(self.norm(X), self.embedding.weight), new_caches
-
-
-def next_token_loss(net: nn.Module, batch: tuple, bos: int) -> tuple:
-    """How well a language model predicts each token of a text from those before it.
-
-    Args:
-        batch: (tokens, valid_lens), see data.encode.
-        bos: what it reads before the first token.
-    Returns:
-        Mean nats per token, and the number of tokens.
-    Source: chapter 13.
-    """
-    tokens, valid_lens = batch
-    logits, _ = net(shift_right(tokens, bos))
-    return masked_cross_entropy(logits, tokens, valid_lens), valid_lens.sum()

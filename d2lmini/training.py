@@ -3,22 +3,22 @@
 import functools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import nn
 
 from d2lmini.losses import seq2seq_loss
 from d2lmini.support.arguments import (
+    check_arguments,
     check_count,
     check_counted,
     check_evaluation,
-    check_modules,
     check_training,
-    check_vocabs,
     checked,
 )
 from d2lmini.support.history import History, NotFiniteError
+from d2lmini.support.modes import eval_mode
 
 
 def xavier_init(net: nn.Module) -> None:
@@ -26,7 +26,7 @@ def xavier_init(net: nn.Module) -> None:
 
     Source: Glorot and Bengio 2010; chapter 8.
     """
-    check_modules(net=net)
+    check_arguments(net=net)
     for module in net.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
@@ -100,21 +100,22 @@ def weighted_mean(mean: torch.Tensor, count: torch.Tensor) -> float:
 
 
 @torch.no_grad()
-def evaluate(net, batches, loss, device) -> float:
+def evaluate(
+    net: nn.Module, batches: Iterable, loss: Callable, device: torch.device | str
+) -> float:
     """The loss over all batches in eval mode: nothing is dropped, nothing changes.
 
-    Args: as train.
+    Args:
+        batches: a DataLoader or a list; each batch a tuple of tensors.
+        loss: called with (net, batch); returns a mean, and the count of what it was taken over.
     Returns:
         The mean over all that the loss counts.
     Source: chapter 8.
     """
     check_evaluation(net, batches, loss, device)
-    loss, was_training = checked(loss), net.training
-    net.to(device).eval()
-    try:
+    loss = checked(loss)
+    with eval_mode(net.to(device)):
         steps = [loss(net, [array.to(device) for array in batch]) for batch in batches]
-    finally:  # also when somebody stops it
-        net.train(was_training)
     return weighted_mean(*on_cpu(steps))
 
 
@@ -125,7 +126,7 @@ def warmup(warmup_steps: int) -> Callable[[int], float]:
         warmup_steps: 0 gives the constant 1.
     Source: Vaswani et al. 2017, section 5.3; chapter 8.
     """
-    check_count("warmup_steps", warmup_steps, least=0)
+    check_arguments(warmup_steps=warmup_steps)
 
     def factor(step):
         if warmup_steps == 0:
@@ -207,7 +208,7 @@ def train_seq2seq(
         not counted).
     Source: chapter 8.
     """
-    check_vocabs(tgt_vocab=tgt_vocab)
+    check_arguments(tgt_vocab=tgt_vocab)
     loss = functools.partial(
         seq2seq_loss, bos=tgt_vocab.bos, label_smoothing=label_smoothing
     )

@@ -1,22 +1,20 @@
 """The Transformer: blocks, stacks, encoder, decoder, and the two together."""
 
 import math
+from typing import NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from d2lmini.attention import MultiHeadAttention
 from d2lmini.layers import AddNorm, PositionWiseFFN
 from d2lmini.masks import causal_mask, padding_mask
 from d2lmini.positions import PositionalEncoding
 from d2lmini.support.arguments import (
-    check_count,
-    check_integers,
-    check_lens_of,
-    check_modules,
-    check_sequences,
-    check_sizes,
-    naming_bad_ids,
+    check_arguments,
+    check_floats,
+    check_lens,
+    check_tokens,
 )
 
 
@@ -24,82 +22,101 @@ class EncoderBlock(nn.Module):
     """Self-attention, then the position-wise network, each with add & norm.
 
     Args:
-        num_hiddens: width of the block.
-        ffn_num_hiddens: width inside the position-wise network.
-        num_heads: must divide num_hiddens.
+        num_hiddens: width, which num_heads divides; ffn_num_hiddens: that inside the FFN.
         dropout: probability, on attention weights and on each branch.
-        bias: whether the attention's projections have one.
-    Shapes:
-        X: (batch, steps, num_hiddens), and so the result
-        mask: broadcastable to (batch, heads, steps, steps), True = may attend
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
 
-    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, dropout, bias=False):
+    def __init__(
+        self, num_hiddens: int, ffn_num_hiddens: int, num_heads: int, dropout: float
+    ):
         super().__init__()
-        self.attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias)
+        self.attention = MultiHeadAttention(num_hiddens, num_heads, dropout)
         self.addnorm1 = AddNorm(num_hiddens, dropout)
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
         self.addnorm2 = AddNorm(num_hiddens, dropout)
 
-    def forward(self, X, mask=None):
-        check_sequences(self.addnorm1.num_hiddens, X=X)
+    def forward(self, X: Tensor, mask: Tensor | None = None) -> Tensor:
+        """X (batch, steps, num_hiddens), as the result; mask: for (batch, heads, steps, steps)."""
+        check_floats("X", X, "batch", "steps", self.addnorm1.num_hiddens)
         Y = self.addnorm1(X, self.attention(X, X, X, mask))
         return self.addnorm2(Y, self.ffn(Y))
+
+
+class DecoderCache(NamedTuple):
+    """Projected keys and values that a decoder block keeps. Source: chapter 7."""
+
+    K: Tensor  # of the target so far, (batch, heads, steps, head_size)
+    V: Tensor
+    memory_K: Tensor  # (batch, heads, source steps, head_size)
+    memory_V: Tensor
 
 
 class DecoderBlock(nn.Module):
     """Causal self-attention, attention to the encoder's output, position-wise network.
 
-    Args: as EncoderBlock.
-    Shapes:
-        X: (batch, steps, num_hiddens): all steps of the target, or those that follow the cache
-        memory: (batch, source steps, num_hiddens), the encoder's output
-        memory_mask: broadcastable to (batch, heads, steps, source steps), True = may attend
-    Returns:
-        The output, of the shape of X, and the cache for the next step: projected keys and
-        values of the target so far, and of the memory.
+    Args:
+        num_hiddens: width, which num_heads divides; ffn_num_hiddens: that inside the FFN.
+        dropout: probability, on attention weights and on each branch.
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
 
-    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, dropout, bias=False):
+    def __init__(
+        self, num_hiddens: int, ffn_num_hiddens: int, num_heads: int, dropout: float
+    ):
         super().__init__()
-        self.self_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias)
+        self.self_attention = MultiHeadAttention(num_hiddens, num_heads, dropout)
         self.addnorm1 = AddNorm(num_hiddens, dropout)
-        self.cross_attention = MultiHeadAttention(num_hiddens, num_heads, dropout, bias)
+        self.cross_attention = MultiHeadAttention(num_hiddens, num_heads, dropout)
         self.addnorm2 = AddNorm(num_hiddens, dropout)
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
         self.addnorm3 = AddNorm(num_hiddens, dropout)
 
-    def forward(self, X, memory, memory_mask=None, cache=None):
-        check_sequences(self.addnorm1.num_hiddens, X=X, memory=memory)
+    def forward(
+        self, X: Tensor, memory: Tensor, memory_mask: Tensor | None = None,
+        cache: DecoderCache | None = None,
+    ) -> tuple[Tensor, DecoderCache]:  # fmt: skip
+        """One block, and the cache for its next step.
+
+        Shapes:
+            X: (batch, steps, num_hiddens): the whole target, or what follows the cache
+            memory: (batch, source steps, num_hiddens); its mask: (batch, 1, 1, source steps)
+        """
+        check_floats("X", X, "batch", "steps", self.addnorm1.num_hiddens)
+        check_floats("memory", memory, len(X), "steps", X.shape[2])
         K, V = self.self_attention.project(X, X)  # (batch, heads, steps, head_size)
         if cache is None:
-            memory_kv = self.cross_attention.project(memory, memory)
+            memory_K, memory_V = self.cross_attention.project(memory, memory)
         else:
-            (past_K, past_V), memory_kv = cache
-            K = torch.cat([past_K, K], dim=2)  # (batch, heads, past + steps, head_size)
-            V = torch.cat([past_V, V], dim=2)
+            K = torch.cat([cache.K, K], dim=2)  # (batch, heads, all steps, head_size)
+            V = torch.cat([cache.V, V], dim=2)
+            memory_K, memory_V = cache.memory_K, cache.memory_V
         mask = causal_mask(X.shape[1], K.shape[2], X.device)
-        Y = self.addnorm1(X, self.self_attention.attend(X, K, V, mask))
-        Z = self.addnorm2(Y, self.cross_attention.attend(Y, *memory_kv, memory_mask))
-        return self.addnorm3(Z, self.ffn(Z)), ((K, V), memory_kv)
+        Y = self.addnorm1(X, self.self_attention(X, K, V, mask, projected=True))
+        read = self.cross_attention(Y, memory_K, memory_V, memory_mask, projected=True)
+        Z = self.addnorm2(Y, read)
+        return self.addnorm3(Z, self.ffn(Z)), DecoderCache(K, V, memory_K, memory_V)
 
 
 class EncoderStack(nn.Module):
     """num_layers encoder blocks; takes any embedding of width num_hiddens.
 
-    Args, Shapes: as EncoderBlock, and num_layers.
+    Args:
+        num_hiddens: width, which num_heads divides; ffn_num_hiddens: that inside the FFN.
+        num_layers: number of blocks; dropout: on attention weights and on each branch.
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
 
-    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout):
+    def __init__(
+        self, num_hiddens: int, ffn_num_hiddens: int, num_heads: int, num_layers: int,
+        dropout: float):  # fmt: skip
         super().__init__()
-        check_count("num_layers", num_layers)
+        check_arguments(num_layers=num_layers)
         sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout
         self.blocks = nn.ModuleList(EncoderBlock(*sizes) for _ in range(num_layers))
 
-    def forward(self, X, mask=None):
+    def forward(self, X: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Apply the blocks in turn; X (batch, steps, num_hiddens), mask as for EncoderBlock."""
         for block in self.blocks:
             X = block(X, mask)
         return X
@@ -108,17 +125,25 @@ class EncoderStack(nn.Module):
 class DecoderStack(nn.Module):
     """num_layers decoder blocks; takes any embedding of width num_hiddens.
 
-    Args, Shapes: as DecoderBlock, and num_layers. caches: one a block, None at the first step.
+    Args:
+        num_hiddens: width, which num_heads divides; ffn_num_hiddens: that inside the FFN.
+        num_layers: number of blocks; dropout: on attention weights and on each branch.
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
 
-    def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout):
+    def __init__(
+        self, num_hiddens: int, ffn_num_hiddens: int, num_heads: int, num_layers: int,
+        dropout: float):  # fmt: skip
         super().__init__()
-        check_count("num_layers", num_layers)
+        check_arguments(num_layers=num_layers)
         sizes = num_hiddens, ffn_num_hiddens, num_heads, dropout
         self.blocks = nn.ModuleList(DecoderBlock(*sizes) for _ in range(num_layers))
 
-    def forward(self, X, memory, memory_mask=None, caches=None):
+    def forward(
+        self, X: Tensor, memory: Tensor, memory_mask: Tensor | None = None,
+        caches: list[DecoderCache] | None = None,
+    ) -> tuple[Tensor, list[DecoderCache]]:  # fmt: skip
+        """Apply the blocks in turn; X (batch, steps, num_hiddens), caches one a block."""
         new_caches = []
         for i, block in enumerate(self.blocks):
             cache = None if caches is None else caches[i]
@@ -134,81 +159,75 @@ class TokenEmbedding(nn.Module):
         vocab_size: number of tokens; ids lie in [0, vocab_size).
         num_hiddens: width, even.
         dropout: probability, after the positions are added.
-    Shapes:
-        tokens: (batch, steps), integers
-        result: (batch, steps, num_hiddens)
-    Raises:
-        TypeError, ValueError: see arguments.check_tokens; an id lies outside the vocabulary.
     Source: Vaswani et al. 2017, section 3.4; chapter 7.
     """
 
-    def __init__(self, vocab_size, num_hiddens, dropout):
+    def __init__(self, vocab_size: int, num_hiddens: int, dropout: float):
         super().__init__()
-        check_sizes(vocab_size=vocab_size, num_hiddens=num_hiddens)
+        check_arguments(vocab_size=vocab_size, num_hiddens=num_hiddens)
         self.embedding = nn.Embedding(vocab_size, num_hiddens)
         # After the scaling below an embedding has mean square 1; the positions it meets, a half.
         nn.init.normal_(self.embedding.weight, std=1 / math.sqrt(num_hiddens))
         self.positions = PositionalEncoding(num_hiddens, dropout)
 
-    def forward(self, tokens, start=0):
-        """Embed tokens, the first of which is at position start of its sequence."""
+    def forward(self, tokens: Tensor, start: int = 0) -> Tensor:
+        """Ids (batch, steps), the first at position start, to (batch, steps, num_hiddens)."""
         vocab_size, num_hiddens = self.embedding.weight.shape
-        check_integers("tokens", tokens, "batch", "steps")
-        with naming_bad_ids(tokens, vocab_size):
-            # (batch, steps, num_hiddens)
-            X = self.embedding(tokens) * math.sqrt(num_hiddens)
+        check_tokens(tokens, vocab_size)
+        # (batch, steps, num_hiddens)
+        X = self.embedding(tokens) * math.sqrt(num_hiddens)
         return self.positions(X, start)
 
 
 class TransformerEncoder(nn.Module):
     """Embedding, positions and a stack of encoder blocks.
 
-    Args: vocab_size, the number of source tokens; the others as EncoderStack.
-    Shapes:
-        tokens: (batch, steps), integers
-        valid_lens: (batch,), the number of real tokens of each row; None = all
-        result: (batch, steps, num_hiddens)
+    Args:
+        vocab_size: number of source tokens.
+        num_hiddens: width, which num_heads divides; ffn_num_hiddens: that inside the FFN.
+        num_layers: number of blocks; dropout: on attention weights and on each branch.
     Source: Vaswani et al. 2017, section 3; chapter 7.
     """
 
     def __init__(
-        self, vocab_size, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout
-    ):
+        self, vocab_size: int, num_hiddens: int, ffn_num_hiddens: int, num_heads: int,
+        num_layers: int, dropout: float):  # fmt: skip
         super().__init__()
         self.embedding = TokenEmbedding(vocab_size, num_hiddens, dropout)
         self.stack = EncoderStack(
             num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout
         )
 
-    def forward(self, tokens, valid_lens=None):
-        check_lens_of(tokens, valid_lens)
-        mask = None if valid_lens is None else padding_mask(valid_lens, tokens.shape[1])
+    def forward(self, tokens: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        """Ids (batch, steps) to (batch, steps, num_hiddens).
+
+        Args:
+            valid_lens: (batch,), the number of real tokens of each row; None = all.
+        """
+        check_lens(valid_lens, tokens)
+        mask = padding_mask(valid_lens, tokens.shape[1])
         return self.stack(self.embedding(tokens), mask)
 
     @property
-    def attention_weights(self):
+    def attention_weights(self) -> Tensor:
         """Weights of the last pass, (layers, batch, heads, steps, steps)."""
-        return torch.stack(
-            [block.attention.attention_weights for block in self.stack.blocks]
-        )
+        weights = [block.attention.attention_weights for block in self.stack.blocks]
+        return torch.stack(weights)
 
 
 class TransformerDecoder(nn.Module):
     """Embedding, positions, a stack of decoder blocks, and the output layer.
 
-    Args: vocab_size, the number of target tokens; the others as DecoderStack.
-    Shapes:
-        tokens: (batch, steps), integers: the whole target, or the steps that follow the caches
-        memory: (batch, source steps, num_hiddens), the encoder's output
-        memory_mask: broadcastable to (batch, heads, steps, source steps), True = may attend
-    Returns:
-        Logits (batch, steps, vocab_size), and the caches for the next step.
+    Args:
+        vocab_size: number of target tokens.
+        num_hiddens: width, which num_heads divides; ffn_num_hiddens: that inside the FFN.
+        num_layers: number of blocks; dropout: on attention weights and on each branch.
     Source: Vaswani et al. 2017, section 3; chapter 7.
     """
 
     def __init__(
-        self, vocab_size, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout
-    ):
+        self, vocab_size: int, num_hiddens: int, ffn_num_hiddens: int, num_heads: int,
+        num_layers: int, dropout: float):  # fmt: skip
         super().__init__()
         self.embedding = TokenEmbedding(vocab_size, num_hiddens, dropout)
         self.stack = DecoderStack(
@@ -216,26 +235,33 @@ class TransformerDecoder(nn.Module):
         )
         self.output = nn.Linear(num_hiddens, vocab_size)
 
-    def forward(self, tokens, memory, memory_mask=None, caches=None):
+    def forward(
+        self, tokens: Tensor, memory: Tensor, memory_mask: Tensor | None = None,
+        caches: list[DecoderCache] | None = None,
+    ) -> tuple[Tensor, list[DecoderCache]]:  # fmt: skip
+        """Logits (batch, steps, vocab_size), and the caches for the next step.
+
+        Shapes:
+            tokens: (batch, steps), integers: the whole target, or what follows the caches
+            memory, memory_mask: as for DecoderBlock
+        """
         start = 0 if caches is None else cached_steps(caches)
         X = self.embedding(tokens, start)
         X, caches = self.stack(X, memory, memory_mask, caches)
         return self.output(X), caches  # (batch, steps, vocab_size)
 
     @property
-    def attention_weights(self):
+    def attention_weights(self) -> tuple[Tensor, Tensor]:
         """Self- and cross-attention of the last pass, (layers, batch, heads, queries, keys)."""
         blocks = self.stack.blocks
-        return (
-            torch.stack([block.self_attention.attention_weights for block in blocks]),
-            torch.stack([block.cross_attention.attention_weights for block in blocks]),
-        )
+        own = [block.self_attention.attention_weights for block in blocks]
+        cross = [block.cross_attention.attention_weights for block in blocks]
+        return torch.stack(own), torch.stack(cross)
 
 
-def cached_steps(caches: list) -> int:
+def cached_steps(caches: list[DecoderCache]) -> int:
     """Number of target steps that the decoder's caches hold."""
-    (past_K, _), _ = caches[0]  # (batch, heads, past, head_size)
-    return past_K.shape[2]
+    return caches[0].K.shape[2]  # (batch, heads, steps, head_size)
 
 
 class EncoderDecoder(nn.Module):
@@ -244,20 +270,24 @@ class EncoderDecoder(nn.Module):
     Args:
         encoder: called with (src, src_valid_lens).
         decoder: called with (tgt, memory, memory_mask).
-    Shapes:
-        src: (batch, source steps); tgt: (batch, steps); src_valid_lens: (batch,)
-    Returns:
-        Logits (batch, steps, vocab_size): row i scores the token that follows tgt[:, i].
     Source: Vaswani et al. 2017, section 3; chapter 7.
     """
 
-    def __init__(self, encoder, decoder):
+    def __init__(self, encoder: nn.Module, decoder: nn.Module):
         super().__init__()
-        check_modules(encoder=encoder, decoder=decoder)
+        check_arguments(encoder=encoder, decoder=decoder)
         self.encoder = encoder
         self.decoder = decoder
 
-    def forward(self, src, tgt, src_valid_lens):
+    def forward(
+        self, src: Tensor, tgt: Tensor, src_valid_lens: Tensor | None = None
+    ) -> Tensor:
+        """Logits (batch, steps, vocab_size): row i scores the token that follows tgt[:, i].
+
+        Shapes:
+            src: (batch, source steps); tgt: (batch, steps)
+            src_valid_lens: (batch,), the number of real tokens of each source; None = all
+        """
         memory = self.encoder(src, src_valid_lens)
         memory_mask = padding_mask(src_valid_lens, src.shape[1])
         logits, _ = self.decoder(tgt, memory, memory_mask)

@@ -6,28 +6,25 @@ from collections import Counter
 from typing import NamedTuple
 
 import torch
+from torch import Tensor, nn
 
-from d2lmini.data import encode, normalise
+from d2lmini.data import Vocab, encode, normalise
 from d2lmini.generation import beam_search, greedy_search
-from d2lmini.support.arguments import (
-    check_as_many,
-    check_count,
-    check_kind,
-    check_ngrams,
-    check_translation,
-    check_words,
-)
+from d2lmini.support.arguments import check_arguments, check_as_many
+from d2lmini.support.modes import eval_mode
 
 
 class AttentionWeights(NamedTuple):
     """Weights of one sentence's forward pass, each (layers, heads, queries, keys)."""
 
-    encoder: torch.Tensor
-    decoder: torch.Tensor
-    cross: torch.Tensor
+    encoder: Tensor
+    decoder: Tensor
+    cross: Tensor
 
 
-def encode_source(src_sentence, src_vocab, num_steps, device):
+def encode_source(
+    src_sentence: str, src_vocab: Vocab, num_steps: int, device: torch.device | str
+) -> tuple[Tensor, Tensor]:
     """One sentence as a batch: ids (1, num_steps) and valid_lens (1,).
 
     Raises:
@@ -36,7 +33,7 @@ def encode_source(src_sentence, src_vocab, num_steps, device):
         A word is not in the vocabulary, or the sentence is cut.
     Source: chapter 8.
     """
-    check_words("src_sentence", src_sentence)
+    check_arguments(src_sentence=src_sentence)
     sentence = normalise(src_sentence)
     src, valid_lens = encode([sentence], src_vocab, num_steps)
     words = sentence.split()
@@ -52,8 +49,9 @@ def encode_source(src_sentence, src_vocab, num_steps, device):
 
 
 def predict_seq2seq(
-    net, src_sentence, src_vocab, tgt_vocab, num_steps, device, beam_size=None
-):
+    net: nn.Module, src_sentence: str, src_vocab: Vocab, tgt_vocab: Vocab,
+    num_steps: int, device: torch.device | str, beam_size: int | None = None,
+) -> tuple[str, AttentionWeights]:  # fmt: skip
     """Translate one sentence.
 
     Args:
@@ -69,16 +67,16 @@ def predict_seq2seq(
         A word is not in the vocabulary, or the sentence is cut.
     Source: chapter 8.
     """
-    check_translation(net, src_vocab, tgt_vocab, num_steps, device, beam_size)
+    check_arguments(net=net, src_vocab=src_vocab, tgt_vocab=tgt_vocab)
+    check_arguments(num_steps=num_steps, device=device, beam_size=beam_size)
     src, src_valid_lens = encode_source(src_sentence, src_vocab, num_steps, device)
-    net.to(device).eval()
     search = (net, src, src_valid_lens, tgt_vocab.bos, tgt_vocab.eos, num_steps)
-    best = (
-        greedy_search(*search)
-        if beam_size is None
-        else beam_search(*search, beam_size)[0]
-    )
-    with torch.no_grad():
+    with eval_mode(net.to(device)), torch.no_grad():
+        best = (
+            greedy_search(*search)
+            if beam_size is None
+            else beam_search(*search, beam_size)[0]
+        )
         net(src, torch.tensor([best.tokens[:-1]], device=src.device), src_valid_lens)
     weights = (net.encoder.attention_weights, *net.decoder.attention_weights)
     # (layers, batch = 1, heads, queries, keys) -> (layers, heads, queries, keys)
@@ -92,7 +90,7 @@ def ngrams(tokens: list[str], n: int) -> Counter:
 
     Source: Papineni et al. 2002; chapter 8.
     """
-    check_ngrams(tokens, n)
+    check_arguments(tokens=tokens, n=n)
     return Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
 
 
@@ -108,9 +106,7 @@ def bleu(pred_seq: str, label_seq: str, k: int) -> float:
         ValueError: k is less than 1, or label_seq is empty.
     Source: Papineni et al. 2002, with the weights of source chapter S1; chapter 8.
     """
-    check_words("label_seq", label_seq)
-    check_kind("pred_seq", pred_seq, str, "a string")
-    check_count("k", k)
+    check_arguments(pred_seq=pred_seq, label_seq=label_seq, k=k)
     pred, label = pred_seq.split(), label_seq.split()
     if not pred:
         return 0.0
@@ -133,7 +129,7 @@ def corpus_bleu(predictions: list[str], references: list[str], k: int = 4) -> fl
         ValueError: the two lists differ in length.
     Source: Papineni et al. 2002, section 2.3; chapter 8.
     """
-    check_count("k", k)
+    check_arguments(k=k)
     check_as_many(predictions, references)
     pairs = [
         (p.split(), r.split()) for p, r in zip(predictions, references, strict=True)

@@ -1,5 +1,4 @@
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -7,6 +6,7 @@ import torch
 from hypothesis import settings
 
 from d2lmini import EncoderDecoder, TransformerDecoder, TransformerEncoder, Vocab
+from tools.browser import NoBrowser, chromium
 
 # Real data sets, where they lie beside the checkout.
 SHARED = Path(__file__).parents[2] / "shared" / "data"
@@ -72,34 +72,19 @@ def no_download(monkeypatch, request):
 
 
 @pytest.fixture(scope="session")
-def browser():
-    """A Chromium that is on this machine; without one, tests are skipped, but fail in CI."""
-    from playwright.sync_api import Error, sync_playwright
+def without_browser():
+    """What to call where there is no browser: a reader does without its tests, CI does not."""
+    return pytest.fail if os.environ.get("CI") else pytest.skip
 
-    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
-    path = next(filter(None, map(shutil.which, names)), None)
-    # On Windows and macOS a browser is on no PATH; Playwright knows where it is installed.
-    places = (
-        [{"executable_path": path}]
-        if path
-        else [{"channel": "chrome"}, {"channel": "msedge"}]
-    )
-    # No name is found but this machine's: the network is cut by the browser itself.
-    flags = ["--no-sandbox", "--disable-quic", "--disable-background-networking",
-             "--disable-component-update",
-             "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]  # fmt: skip
-    with sync_playwright() as playwright:
-        for place in places:
-            try:
-                found = playwright.chromium.launch(args=flags, **place)
-                break
-            except Error as error:
-                reason = str(error).partition("\n")[0]
-        else:
-            stop = pytest.fail if os.environ.get("CI") else pytest.skip
-            stop(f"no Chromium here: {reason}; install Debian's chromium, or Chrome")
-        yield found
-        found.close()
+
+@pytest.fixture(scope="session")
+def browser(without_browser):
+    """The Chromium of this machine, without a network."""
+    try:
+        with chromium() as found:
+            yield found
+    except NoBrowser as error:
+        without_browser(str(error))
 
 
 DEVICES = ["cpu"]

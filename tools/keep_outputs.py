@@ -11,12 +11,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import nbval.plugin
+import pytest
 from filelock import FileLock
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from nbclient import NotebookClient
 from nbval.plugin import IPyNbCell
 
+from tools.extensions.dark_plots import dark
 from tools.extensions.portable import expanded
 
 
@@ -44,6 +46,16 @@ def pytest_runtest_setup(item):
         figures.comm_open_handlers = {"jupyter.widget": lambda message: None}
         item.parent.figures = figures
         item.parent.get_kernel_message = recording(item.parent)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """A plot that the build could not repaint for the dark theme fails here already."""
+    result = yield
+    for output in getattr(item, "test_outputs", None) or []:
+        if svg := output.get("data", {}).get("image/svg+xml"):
+            dark(svg)
+    return result
 
 
 def recording(notebook):

@@ -3,6 +3,8 @@
 import hashlib
 from pathlib import Path
 
+from tools.whole_files import write_bytes
+
 KEPT = Path(__file__).parents[1] / "_build" / "kept"
 STATES = 4  # per product, for example for a few branches
 
@@ -21,9 +23,7 @@ def kept(name, inputs, make):
     path = KEPT / f"{name}-{digest.hexdigest()[:16]}"
     if not path.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.part")
-        part.write_bytes(make())
-        part.replace(path)  # a build that is killed leaves nothing half
+        write_bytes(path, make())
         old = sorted(KEPT.glob(f"{name}-*"), key=lambda file: file.stat().st_mtime)
         for file in old[:-STATES]:
             file.unlink(missing_ok=True)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import nbformat
 
+from tools.whole_files import whole, write_text
+
 ROOT = Path(__file__).parents[1]
 COPIED = ".copied.json"  # file name -> fingerprint of the original of the reader's copy
 
@@ -39,13 +41,14 @@ def update(book, own):
         mine, now = own / path.name, fingerprint(path)
         has = fingerprint(mine) if mine.exists() else None
         if has in (None, copied.get(path.name)) and has != now:
-            shutil.copy(path, mine)
+            with whole(mine) as part:
+                shutil.copy(path, part)
             has = now
         if has == now:
             copied[path.name] = now
         elif copied.get(path.name) != now:
             changed.append(path.name)
-    record.write_text(json.dumps(copied, indent=1) + "\n", "utf-8")
+    write_text(record, json.dumps(copied, indent=1) + "\n")
     return changed
 
 

@@ -51,7 +51,8 @@ def main(names=()):
     paths = sorted((ROOT / "book").glob("*.ipynb"))
     paths = [p for p in paths if not names or p.name.startswith(tuple(names))]
     left, failed = outdated(paths, build), []
-    print(f"Notebooks: {len(left)} of {len(paths)} to run.", flush=True)
+    names = ", ".join(path.stem for path in left) or "none"
+    print(f"Notebooks to run: {names}.", flush=True)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = {pool.submit(run, path, build): path for path in left}
         bar = tqdm(as_completed(runs), "Notebooks", len(runs), unit="", disable=None)

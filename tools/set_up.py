@@ -1,8 +1,9 @@
-"""Make the environment of the book: python tools/set_up.py [FOLDER].
+"""Make the environment of the book, or add to it: python tools/set_up.py [FOLDER] [--with tests].
 
 This file has to be read by whatever Python there is, an old one too, to say that it is too old.
 """
 
+import argparse
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import sys
 
 OLDEST = (3, 11)  # as pyproject.toml says
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
+FURTHER = {"paper": "tools/paper/requirements.in", "tests": "tests/requirements.in"}
 
 
 def has_nvidia_driver():
@@ -26,15 +28,19 @@ def locked(package):
 
 def install_small_torch(pip):
     """On Linux the usual PyTorch brings gigabytes for NVIDIA cards; the CPU build is small."""
-    print("No NVIDIA driver: installing the CPU build of PyTorch.", flush=True)
+    print("No NVIDIA driver: taking the CPU build of PyTorch.", flush=True)
     command = [*pip, "--no-deps", "--retries", "1", "--index-url", CPU_BUILDS]
     if subprocess.run([*command, "torch==" + locked("torch")]).returncode:
         print(CPU_BUILDS, "did not answer as expected (above: what it said).")
         print("Going on with pip's own index; its PyTorch may be large.", flush=True)
 
 
-def main(folder):
-    """A virtual environment in folder, with the versions of requirements.txt."""
+def main(folder, further=None):
+    """A virtual environment in folder, with the versions of requirements.txt.
+
+    Args:
+        further: what is wanted beside what a reader needs, a key of FURTHER.
+    """
     if sys.version_info < OLDEST:
         sys.exit(
             "The book needs Python %d.%d or newer; this is %d.%d. "  # noqa: UP031
@@ -46,9 +52,15 @@ def main(folder):
     pip = [os.path.join(folder, scripts, "python"), "-m", "pip", "install", "--quiet"]
     if sys.platform == "linux" and not has_nvidia_driver():
         install_small_torch(pip)
-    print("Installing what requirements.txt lists; a minute or two.", flush=True)
-    subprocess.run([*pip, "--requirement", "requirements.txt"], check=True)
+    lists = ["requirements.in"] + ([FURTHER[further]] if further else [])
+    print("Installing what", " and ".join(lists), "list; a minute or two.", flush=True)
+    wanted = [part for name in lists for part in ("--requirement", name)]
+    subprocess.run([*pip, *wanted, "--constraint", "requirements.txt"], check=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else ".venv")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", nargs="?", default=".venv")
+    parser.add_argument("--with", choices=sorted(FURTHER), dest="further")
+    asked = parser.parse_args()
+    main(asked.folder, asked.further)

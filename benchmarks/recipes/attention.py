@@ -75,8 +75,9 @@ class AdditiveHeads(MultiHeadAttention):
         super().__init__(num_hiddens, num_heads, dropout)
         self.v = nn.Linear(num_hiddens // num_heads, num_heads, bias=False)
 
-    def attend(self, queries, K, V, mask=None):
+    def forward(self, queries, keys, values, mask=None, projected=False):
         Q = self.split_heads(self.W_q(queries))
+        K, V = (keys, values) if projected else self.project(keys, values)
         sums = torch.tanh(Q[:, :, :, None] + K[:, :, None])
         # sums: (batch, heads, queries, keys, head_size)
         scores = torch.einsum("bhqkd,hd->bhqk", sums, self.v.weight)

@@ -15,7 +15,7 @@ from benchmarks.recipes.common import BATCH_SIZE, NUM_STEPS, make_net
 from benchmarks.speed import make_large, own_loop, wait_for_device
 from d2lmini import EncoderStack, load_data_nmt, try_gpu
 from d2lmini.speed.attention import use_fast_layers
-from d2lmini.transformer import DecoderStack
+from d2lmini.transformer import DecoderCache, DecoderStack
 
 SIZES = [2**n for n in range(7, 14)]
 WIDTH, FFN, HEADS, LAYERS, PASSES, STEPS = 64, 128, 4, 1, 3, 300
@@ -106,14 +106,15 @@ def one_prefix(num_steps):
     past, X, memory = (
         array.to(try_gpu()) for array in (torch.randn(1, num_steps, WIDTH), X, memory)
     )
-    cache = (
-        block.self_attention.project(past, past),
-        block.cross_attention.project(memory, memory),
+    cache = DecoderCache(
+        *block.self_attention.project(past, past),
+        *block.cross_attention.project(memory, memory),
     )
     seconds, attending = [], []
     # Appending the new key and value copies the others.
     joins = mock.patch("torch.cat", clocked(torch.cat, attending))
-    block.self_attention.attend = clocked(block.self_attention.attend, attending)
+    attention = block.self_attention
+    attention.forward = clocked(attention.forward, attending)
     step = clocked(lambda: stack(X, memory, caches=[cache]), seconds)
     with joins:
         for _ in range(STEPS):

@@ -19,7 +19,8 @@ from d2lmini import (
 from d2lmini.data import cut_padding
 from d2lmini.data.buckets import buckets
 from d2lmini.data.texts import mistake_in, read_texts
-from d2lmini.modern import LanguageModel, next_token_loss
+from d2lmini.losses import next_token_loss
+from d2lmini.modern import LanguageModel
 from d2lmini.speed.batched_search import at_random, extend
 from d2lmini.training import evaluate, train_epoch
 from d2lmini.transformer import TokenEmbedding

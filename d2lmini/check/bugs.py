@@ -175,8 +175,9 @@ class SplitThenProject(MultiHeadAttention):
     def project(self, keys, values):
         return self.W_k(self.split_heads(keys)), self.W_v(self.split_heads(values))
 
-    def attend(self, queries, K, V, mask=None):
+    def forward(self, queries, keys, values, mask=None, projected=False):
         Q = self.W_q(self.split_heads(queries))
+        K, V = (keys, values) if projected else self.project(keys, values)
         output, _ = scaled_dot_product_attention(Q, K, V, mask)
         self.last_pass = Q.detach(), K.detach(), mask
         return self.W_o(output.transpose(1, 2).flatten(2))
@@ -195,8 +196,9 @@ class FreshOutput(MultiHeadAttention):
         super().__init__(num_hiddens, num_heads, dropout, bias)
         del self.W_o
 
-    def attend(self, queries, K, V, mask=None):
+    def forward(self, queries, keys, values, mask=None, projected=False):
         Q = self.split_heads(self.W_q(queries))
+        K, V = (keys, values) if projected else self.project(keys, values)
         output, _ = scaled_dot_product_attention(Q, K, V, mask)
         self.last_pass = Q.detach(), K.detach(), mask
         output = output.transpose(1, 2).flatten(2)  # (batch, queries, num_hiddens)

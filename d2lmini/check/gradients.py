@@ -23,7 +23,7 @@ from d2lmini.check.trying import (
     same_draws,
 )
 from d2lmini.masks import padding_mask
-from d2lmini.support.arguments import check_modules
+from d2lmini.support.arguments import check_kind
 
 
 def finite_gradients(block: Callable, X: Tensor) -> Result:
@@ -73,7 +73,7 @@ def every_parameter_trained(
     Source: chapter 7.
     """
     check_tried(X, block=block)
-    check_modules(block=block)
+    check_kind("block", block, nn.Module, "an nn.Module")
     with mode(block, training=False):
         return _trained(block, _leaf(X), mask)
 

@@ -31,7 +31,9 @@ SECONDS = (
     20.0  # of computing, for all calls of an answer; a right one takes one at most
 )
 MEMORY = 2 * 1024**3  # bytes; a Python that has loaded PyTorch takes a tenth of it
-PATIENCE = 6  # an answer that does nothing ends after so many times SECONDS
+# So many seconds that pass count as one of computing: an answer that sleeps ends after six times
+# SECONDS; a right one may wait a hundred times as long as it computes, where the machine is busy.
+PATIENCE = 6
 TO_START = 60.0  # seconds until PyTorch is loaded, on a busy machine
 LONGEST = 16 * 1024**2  # bytes of one message from the child
 THREADS = 500  # PyTorch starts as many as there are cores
@@ -69,18 +71,23 @@ class Child:
         )
         self.folder = folder
         self.subjects: list[Subject] = []  # that the answer under way may call
+        self.last_seen = 0.0  # seconds that it had computed then
         self.started = self._answered(None, TO_START)
+
+    def computed(self) -> float:
+        """Seconds of processor time that it has taken; of one that is gone, when last looked at."""
+        if self.is_alive():
+            with contextlib.suppress(psutil.Error):
+                times = psutil.Process(self.process.pid).cpu_times()
+                self.last_seen = times.user + times.system
+        return self.last_seen
 
     def spent(self) -> float:
         """Seconds that it has computed, and those that have passed at a sixth of their worth.
 
         On a busy machine an answer waits through no fault of its own; but one that sleeps ends.
         """
-        waited = time.monotonic() / PATIENCE
-        with contextlib.suppress(psutil.Error):
-            times = psutil.Process(self.process.pid).cpu_times()
-            return times.user + times.system + waited
-        return waited
+        return self.computed() + time.monotonic() / PATIENCE
 
     def is_alive(self) -> bool:
         """Whether it can still be asked."""

@@ -26,7 +26,12 @@ from d2lmini.check.trying import (
     rounding,
 )
 from d2lmini.masks import causal_mask, padding_mask
-from d2lmini.support.arguments import check_mask, check_valid_lens
+from d2lmini.support.arguments import (
+    check_at_most,
+    check_floats,
+    check_integers,
+    check_mask,
+)
 
 
 def as_block(attention: Callable) -> Callable:
@@ -83,7 +88,8 @@ def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
     Source: chapter 2.
     """
     check_tried(X, block=block)
-    check_valid_lens(valid_lens, X.shape[1], len(X))
+    check_integers("valid_lens", valid_lens, len(X))
+    check_at_most("valid_lens", valid_lens, "num_steps", X.shape[1])
     batch, steps = X.shape[:2]
     valid_lens = valid_lens.to(X.device)
     mask = padding_mask(valid_lens, steps)
@@ -277,7 +283,8 @@ def rows_sum_to_one(
     Source: chapter 2.
     """
     check_tried(softmax=softmax)
-    check_mask(mask, scores)
+    check_floats("scores", scores, ...)
+    check_mask(mask, scores.shape)
     given = scores.clone()
     weights = softmax(given, None if mask is None else mask.clone())
     if (changed := largest(difference(given, scores))) > 0:

@@ -38,8 +38,9 @@ def to_json(value, depth: int = 0):
         return value
     if type(value) is int:
         return value if abs(value) < 10**300 else {"other": "a very large whole number"}
-    if type(value) in (list, tuple) and depth < DEEPEST:
-        return {type(value).__name__: [to_json(part, depth + 1) for part in value]}
+    kind = tuple if hasattr(value, "_fields") else type(value)  # a named tuple
+    if kind in (list, tuple) and depth < DEEPEST:
+        return {kind.__name__: [to_json(part, depth + 1) for part in value]}
     if isinstance(value, np.generic):
         return to_json(value.item(), depth + 1)
     if isinstance(value, np.ndarray) and value.dtype.kind in "bif":

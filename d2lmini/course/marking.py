@@ -21,12 +21,14 @@ from d2lmini.check.grading import (
     find,
     grade_with_share,
 )
-from d2lmini.check.process import Child, FarAnswer, told_signature
+from d2lmini.check.process import PATIENCE, Child, FarAnswer, told_signature
 from d2lmini.course.assignment import Task, needed, without_magic
 from d2lmini.course.submissions import Submission
 
 HIDDEN = 5  # cases of each exercise that nobody has seen before
-AN_ANSWER, A_SUBMISSION = 20.0, 120.0  # seconds, for all cases and for all exercises
+# Seconds of computing, for all cases and for all exercises; the solutions of the whole book take
+# four. A submission that only sleeps ends after PATIENCE times as many: twelve minutes.
+AN_ANSWER, A_SUBMISSION = 20.0, 120.0
 PACKAGE = Path(__file__).parents[1]
 # An answer does without the references, and without what grades it.
 LEFT_OUT = shutil.ignore_patterns("exercises", "__pycache__")
@@ -117,12 +119,13 @@ def mark(submission: Submission, tasks: list[Task], seed: str, folder: str) -> M
     marked = Marked(submission, {})
     with TemporaryDirectory(prefix="d2lmini-home-") as home:
         room = Room(folder, home)
+        before = room.spent()
         try:
             for number, task in enumerate(tasks):
                 if task.name not in submission.answers:
                     marked.marks[task.name] = Mark()
                     continue
-                left = A_SUBMISSION - (time.monotonic() - began)
+                left = A_SUBMISSION - (room.spent() - before)
                 earlier = [submission.answers.get(t.name, "") for t in tasks[:number]]
                 marked.marks[task.name] = mark_one(
                     room, task, submission.answers[task.name], earlier, seed, left
@@ -162,15 +165,14 @@ def mark_one(room, task, cell, earlier, seed, left) -> Mark:
     except (RecursionError, MemoryError):
         return Mark(WRONG, "The cell is too deeply nested to be read.", cell=cell)
     try:
+        seconds = min(AN_ANSWER, left)
         defined = room.child().ask(
-            "define", before, cell, task.name, task.function, seconds=AN_ANSWER
+            "define", before, cell, task.name, task.function, seconds=seconds
         )
         if not isinstance(defined.get("name"), str):
             return Mark(WRONG, _why_not(task, defined), cell=cell)
         signature = told_signature(defined.get("parameters"))
-        answer = FarAnswer(
-            room.child(), defined["name"], signature, min(AN_ANSWER, left)
-        )
+        answer = FarAnswer(room.child(), defined["name"], signature, seconds)
         verdict, message, share = grade_with_share(hidden(task.name, seed), answer)
     except Ended as error:
         return Mark(WRONG, str(error), cell=cell)
@@ -207,9 +209,15 @@ class Room:
         ]
         self.command += [folder, str(PACKAGE)]
         self.home, self.current, self.unconfined = home, None, []
+        self.computed = 0.0  # seconds, by the children that are gone
 
     def is_alive(self) -> bool:
         return self.current is not None and self.current.is_alive()
+
+    def spent(self) -> float:
+        """As Child.spent, of all children that it has had."""
+        now = self.current.computed() if self.current is not None else 0.0
+        return self.computed + now + time.monotonic() / PATIENCE
 
     def child(self) -> Child:
         if not self.is_alive():
@@ -227,4 +235,6 @@ class Room:
 
     def close(self):
         if self.current is not None:
+            self.computed += self.current.computed()
             self.current.end()
+            self.current = None

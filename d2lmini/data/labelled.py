@@ -10,7 +10,7 @@ from d2lmini.data.batches import batches, cut_padding
 from d2lmini.data.catalogue import LABELLED
 from d2lmini.data.registry import read_rows
 from d2lmini.data.text import Vocab, encode, normalise
-from d2lmini.support.arguments import check_count, check_labelled
+from d2lmini.support.arguments import check_arguments, check_count, check_pairs
 
 MOST_DIGITS = 9  # of a label
 
@@ -33,8 +33,7 @@ def read_labelled(
         OSError: see registry.fetch.
     Source: chapter 10.
     """
-    if num_examples is not None:
-        check_count("num_examples", num_examples)
+    check_arguments(num_examples=num_examples)
     texts = []
     for path, number, text, label in islice(
         read_rows(name, split, LABELLED), num_examples
@@ -58,7 +57,9 @@ def label_batches(
         num_steps: length to which texts are cut, including <eos>.
     Source: chapter 10.
     """
-    check_labelled(texts)
+    check_pairs("texts", texts, (str, int), "(text, label)")
+    for _, label in texts:
+        check_count("label", label, least=0)
     arrays = encode([normalise(text) for text, _ in texts], vocab, num_steps)
     labels = torch.tensor([label for _, label in texts])
     return batches([*arrays, labels], batch_size, cut_texts)

@@ -10,7 +10,7 @@ from d2lmini.data.batches import batches, cut_padding
 from d2lmini.data.catalogue import PAIRS
 from d2lmini.data.registry import read_rows
 from d2lmini.data.text import Vocab, encode, normalise
-from d2lmini.support.arguments import check_count, check_strings
+from d2lmini.support.arguments import check_arguments
 
 
 def read_pairs(
@@ -43,8 +43,7 @@ def iter_pairs(
 
     Source: chapter 8.
     """
-    if num_examples is not None:
-        check_count("num_examples", num_examples)
+    check_arguments(num_examples=num_examples)
     rows = read_rows(name, split, PAIRS)
     for _, _, source, target in islice(rows, num_examples):
         yield source, target
@@ -68,8 +67,7 @@ def within_one_word(sentences: list[str], training: list[str]) -> int:
         sentences, training: strings, tokens separated by spaces.
     Source: chapter 8.
     """
-    check_strings("sentences", sentences)
-    check_strings("training", training)
+    check_arguments(sentences=sentences, training=training)
     known = set().union(*map(with_a_gap, training))
     return sum(not known.isdisjoint(with_a_gap(sentence)) for sentence in sentences)
 

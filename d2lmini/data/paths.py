@@ -8,7 +8,7 @@ import torch
 
 from d2lmini.data.catalogue import POSITIONS
 from d2lmini.data.registry import find_paths, read_lines
-from d2lmini.support.arguments import check_count, check_paths
+from d2lmini.support.arguments import check_arguments, check_count
 
 STEP_SECONDS = 0.4  # from one position to the next, in every file of the registry
 LARGEST = 10**9  # limit for frames, pedestrians and positions in metres
@@ -124,7 +124,7 @@ def path_windows(tracks: list[Track], num_steps: int, spacing: int = 10) -> Wind
             f"has more positions in a row whose frames are {spacing} apart"
         )
     positions = torch.stack(found)
-    check_paths(positions=positions)
+    check_arguments(positions=positions)
     return Windows(positions, torch.stack(frames), torch.tensor(rows))
 
 

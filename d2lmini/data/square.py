@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 
 from d2lmini.data.paths import STEP_SECONDS, rotate_paths
-from d2lmini.support.arguments import check_count
+from d2lmini.support.arguments import check_arguments
 
 HALF = 12.0  # the square extends from -12 to 12 metres in both directions
 FOUNTAIN = 3.0  # its radius in metres; it is in the middle
@@ -36,9 +36,7 @@ def simulate_paths(
         BEHAVIOURS.
     Source: chapter 11.
     """
-    check_count("num_paths", num_paths)
-    check_count("seed", seed, least=0)
-    check_count("num_steps", num_steps)
+    check_arguments(num_paths=num_paths, seed=seed, num_steps=num_steps)
     dice = torch.Generator().manual_seed(seed)
     walkers = _walkers(num_paths, dice)
     paths = _walk(walkers, num_steps)

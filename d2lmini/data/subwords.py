@@ -4,12 +4,7 @@ from collections import Counter, defaultdict
 from functools import cache
 from itertools import pairwise
 
-from d2lmini.support.arguments import (
-    check_count,
-    check_kind,
-    check_merges,
-    check_strings,
-)
+from d2lmini.support.arguments import check_arguments, check_pairs
 
 START = "▁"  # marks pieces that begin a word
 
@@ -39,8 +34,7 @@ def learn_merges(sentences: list[str], num_merges: int) -> list[tuple[str, str]]
         At most num_merges pairs, in merge order; none that occurs only once.
     Source: Sennrich et al. 2016, algorithm 1; chapter 8.
     """
-    check_strings("sentences", sentences)
-    check_count("num_merges", num_merges, least=0)
+    check_arguments(sentences=sentences, num_merges=num_merges)
     counts = Counter(" ".join(sentences).split())
     words = {word: spelt(word) for word in counts}
     pairs, users = (
@@ -78,7 +72,7 @@ class Subwords:
     """
 
     def __init__(self, merges: list[tuple[str, str]]):
-        check_merges(merges)
+        check_pairs("merges", merges, (str, str), "(piece, piece)")
         self.ranks = {pair: rank for rank, pair in enumerate(merges)}
         self.pieces_of = cache(self._pieces_of)  # most words occur many times
 
@@ -92,7 +86,7 @@ class Subwords:
 
     def split(self, sentence: str) -> str:
         """Split a sentence into pieces separated by spaces, as Vocab and encode expect."""
-        check_kind("sentence", sentence, str, "a string")
+        check_arguments(sentence=sentence)
         return " ".join(
             piece for word in sentence.split() for piece in self.pieces_of(word)
         )

@@ -7,13 +7,7 @@ from itertools import chain
 import numpy as np
 import torch
 
-from d2lmini.support.arguments import (
-    check_count,
-    check_encoding,
-    check_ids,
-    check_kind,
-    check_strings,
-)
+from d2lmini.support.arguments import check_arguments, check_ids
 
 SPACED = {mark: f" {mark} " for mark in '.,!?;:…"«»()'}
 
@@ -27,7 +21,7 @@ def normalise(sentence: str) -> str:
         A string whose split() gives the tokens: "He’s calm!" becomes "he's calm !".
     Source: chapter 8.
     """
-    check_kind("sentence", sentence, str, "a string")
+    check_arguments(sentence=sentence)
     # split() also removes the no-break spaces that French puts before ! ? : and ;
     return " ".join(space_marks(sentence).split())
 
@@ -56,8 +50,7 @@ class Vocab:
     pad, unk, bos, eos = range(4)
 
     def __init__(self, sentences: list[str], min_freq: int = 1):
-        check_strings("sentences", sentences)
-        check_count("min_freq", min_freq)
+        check_arguments(sentences=sentences, min_freq=min_freq)
         counts = Counter(chain.from_iterable(map(str.split, sentences)))
         frequent = [token for token, count in counts.most_common() if count >= min_freq]
         # no duplicates
@@ -78,7 +71,7 @@ class Vocab:
         ids, unk = self.token_to_idx, self.unk
         if isinstance(tokens, str):
             return ids.get(tokens, unk)
-        check_strings("tokens", tokens)
+        check_arguments(tokens=tokens)
         return [ids.get(token, unk) for token in tokens]
 
     def to_tokens(self, ids: list[int]) -> list[str]:
@@ -100,7 +93,7 @@ def encode(
         TypeError, ValueError: sentences is a single string, vocab not a Vocab, or num_steps < 1.
     Source: chapter 8.
     """
-    check_encoding(sentences, vocab, num_steps)
+    check_arguments(sentences=sentences, vocab=vocab, num_steps=num_steps)
     known, unk = vocab.word_to_idx, vocab.unk
     end = [vocab.eos] + [vocab.pad] * num_steps
     ids, lens = array("q"), array("q")  # int64, which tensors can share

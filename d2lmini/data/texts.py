@@ -5,7 +5,7 @@ from pathlib import Path
 from d2lmini.data.catalogue import TEXTS
 from d2lmini.data.registry import find_paths, read_lines
 from d2lmini.data.text import normalise
-from d2lmini.support.arguments import check_kind
+from d2lmini.support.arguments import check_arguments
 
 
 def read_texts(name: str | Path = "stories-mini", split: str = "train") -> list[str]:
@@ -40,7 +40,7 @@ def mistake_in(story: str) -> str | None:
 
     Source: chapter 13.
     """
-    check_kind("story", story, str, "a string")
+    check_arguments(story=story)
     has, named = {}, None
     for sentence in normalise(story).removesuffix(" .").split(" . "):
         match sentence.split():

@@ -6,6 +6,7 @@ from d2lmini.check.exercise import Exercise
 from d2lmini.check.subjects import EncoderBlockInParts, Net
 from d2lmini.masks import causal_mask, padding_mask
 from d2lmini.transformer import (
+    DecoderCache,
     EncoderBlock,
     TokenEmbedding,
     TransformerDecoder,
@@ -34,7 +35,14 @@ def _caches(num_steps):
     """The caches of a decoder with three layers and four heads of size 5 after num_steps tokens."""
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(0)
-        decoder = TransformerDecoder(9, 20, 16, 4, 3, 0.0)
+        decoder = TransformerDecoder(
+            9,
+            num_hiddens=20,
+            ffn_num_hiddens=16,
+            num_heads=4,
+            num_layers=3,
+            dropout=0.0,
+        )
         return decoder(
             torch.ones(6, num_steps, dtype=torch.long), torch.ones(6, 7, 20)
         )[1]
@@ -127,9 +135,9 @@ def _memory_case(dice):
 def _caches_case(dice):
     """The keys and values of self- and cross-attention for each layer."""
     batch, heads, read, src_steps, size, layers = dice.sizes(6)
-    shapes = (batch, heads, read, size), (batch, heads, src_steps, size)
+    past, memory = (batch, heads, read, size), (batch, heads, src_steps, size)
     caches = [
-        tuple((dice.normal(*shape), dice.normal(*shape)) for shape in shapes)
+        DecoderCache(*(dice.normal(*shape) for shape in (past, past, memory, memory)))
         for _ in range(layers)
     ]
     return (caches,)
@@ -323,28 +331,28 @@ EXERCISES = [
             "a position that is always 0": lambda caches: 0,
             "the number of layers": lambda caches: 0 if caches is None else len(caches),
             "the number of heads: the steps are axis 2": lambda caches: (
-                0 if caches is None else caches[0][0][0].shape[1]
+                0 if caches is None else caches[0].K.shape[1]
             ),
             "the size of a head: the steps are axis 2": lambda caches: (
-                0 if caches is None else caches[0][0][0].shape[3]
+                0 if caches is None else caches[0].K.shape[3]
             ),
             "the number of sentences: the steps are axis 2": lambda caches: (
-                0 if caches is None else caches[0][0][0].shape[0]
+                0 if caches is None else caches[0].K.shape[0]
             ),
-            "two, the length of a block's cache: (K, V) of the target and of the memory": (
+            "four, the number of tensors in a block's cache": (
                 lambda caches: 0 if caches is None else len(caches[0])
             ),
             "the length of the memory": lambda caches: (
-                0 if caches is None else caches[0][1][0].shape[2]
+                0 if caches is None else caches[0].memory_K.shape[2]
             ),
             "the position of the last token instead of the next": lambda caches: (
                 0 if caches is None else cached_steps(caches) - 1
             ),
         },
         (
-            "A block's cache is ((K, V) of the target so far, (K, V) of the memory).",
+            "A block's cache has K and V of the target so far, memory_K and memory_V.",
             "K has the shape (batch, heads, steps so far, head_size).",
-            "caches[0][0][0].shape[2], and 0 for None",
+            "caches[0].K.shape[2], and 0 for None",
         ),
         draw=_caches_case,
     ),

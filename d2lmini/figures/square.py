@@ -48,7 +48,7 @@ def show_square(panels, background=None):
 
 def draw_square(axis, past, futures):
     """Draw one walker: the observed path in black, and futures, label -> (steps, 2)."""
-    check_shape("past", past, ("steps", 2))
+    check_shape("past", past, "steps", 2)
     axis.add_patch(Circle((0, 0), FOUNTAIN, color="#999999", alpha=0.35))
     axis.plot(*KIOSK, "s", color="#999999", ms=4)
     axis.plot(*past.cpu().T, color="black", lw=2, label="observed")

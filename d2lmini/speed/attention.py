@@ -9,12 +9,11 @@ from torch.nn import functional as F
 from d2lmini.attention import MultiHeadAttention
 from d2lmini.masks import masked_softmax
 from d2lmini.support.arguments import (
+    check_arguments,
     check_attention,
+    check_floats,
     check_kind,
-    check_mask_fits,
-    check_modules,
-    check_probability,
-    check_sequences,
+    check_mask,
 )
 
 NARROW, SHORT = 32, 12  # width and keys up to which narrow_attention is the faster one
@@ -33,7 +32,7 @@ def fast_dropout(X: Tensor, probability: float) -> Tensor:
     Source: Srivastava et al. 2014; chapter 13.
     """
     check_kind("X", X, Tensor, "a torch.Tensor")
-    check_probability("probability", probability)
+    check_arguments(probability=probability)
     return drop(X, probability)
 
 
@@ -67,8 +66,7 @@ def fast_attention(
     Source: Dao et al. 2022.
     """
     check_attention(queries, keys, values, dropout)
-    if mask is not None:
-        check_mask_fits(mask, (*queries.shape[:-1], keys.shape[-2]))
+    check_mask(mask, (*queries.shape[:-1], keys.shape[-2]))
     return fastest_attention(queries, keys, values, mask, dropout)
 
 
@@ -118,12 +116,12 @@ def narrow_attention(queries, keys, values, mask, dropout):
 class FastMultiHeadAttention(MultiHeadAttention):
     """MultiHeadAttention by fast_attention; its weights are still computed when asked for."""
 
-    def attend(self, queries, K, V, mask=None):
-        """Attend to keys and values that are projected already."""
-        check_sequences(self.num_hiddens, queries=queries)
+    def forward(self, queries, keys, values, mask=None, projected=False):
+        """Attend, as MultiHeadAttention.forward does."""
+        check_floats("queries", queries, "batch", "steps", self.num_hiddens)
         Q = self.split_heads(self.W_q(queries))
-        if mask is not None:
-            check_mask_fits(mask, (*Q.shape[:-1], K.shape[2]))
+        K, V = (keys, values) if projected else self.project(keys, values)
+        check_mask(mask, (*Q.shape[:-1], K.shape[2]))
         dropout = self.dropout if self.training else 0.0
         output = fastest_attention(Q, K, V, mask, dropout)
         self.last_pass = Q.detach(), K.detach(), mask
@@ -140,7 +138,7 @@ class FastDropout(nn.Dropout):
 
 def use_fast_layers(net: nn.Module) -> None:
     """Let every MultiHeadAttention and nn.Dropout of net compute fast, with the weights it has."""
-    check_modules(net=net)
+    check_arguments(net=net)
     fast = {MultiHeadAttention: FastMultiHeadAttention, nn.Dropout: FastDropout}
     for module in net.modules():
         # The fast layers hold what these hold; only what they compute with it differs.

@@ -11,12 +11,12 @@ from d2lmini.data import encode, normalise
 from d2lmini.generation import Hypothesis, log_prob_per_token
 from d2lmini.masks import padding_mask
 from d2lmini.support.arguments import (
-    check_batched,
-    check_extension,
-    check_sampling,
+    check_arguments,
+    check_integers,
     check_search,
-    check_translation,
+    check_words,
 )
+from d2lmini.support.modes import eval_mode
 
 
 def translate_all(
@@ -38,8 +38,11 @@ def translate_all(
         TypeError, ValueError: sentences is one string, or one of them is empty.
     Source: chapter 8.
     """
-    check_translation(net, src_vocab, tgt_vocab, num_steps, device, beam_size)
-    check_batched(sentences, batch_size)
+    check_arguments(net=net, src_vocab=src_vocab, tgt_vocab=tgt_vocab)
+    check_arguments(num_steps=num_steps, device=device, beam_size=beam_size)
+    check_arguments(sentences=sentences, batch_size=batch_size)
+    for sentence in sentences:
+        check_words("sentences", sentence)
     arrays = encode([normalise(s) for s in sentences], src_vocab, num_steps)
     return translate_ids(
         net, *arrays, tgt_vocab, num_steps, device, beam_size, batch_size
@@ -64,17 +67,18 @@ def translate_ids(
         The tokens of each translation, separated by spaces.
     Source: chapter 8.
     """
-    net.to(device).eval()
+    net.to(device)
     order, found = valid_lens.argsort(), [""] * len(src)  # little padding in a batch
     for start in range(0, len(src), batch_size):
         rows = order[start : start + batch_size]
         lens = valid_lens[rows]
         batch = src[rows, : lens.max()].to(device), lens.to(device)
         search = (net, *batch, tgt_vocab.bos, tgt_vocab.eos, num_steps)
-        if beam_size is None:
-            best = generate(*search)
-        else:
-            best = [beams[0] for beams in beam_search_batch(*search, beam_size)]
+        with eval_mode(net):
+            if beam_size is None:
+                best = generate(*search)
+            else:
+                best = [beams[0] for beams in beam_search_batch(*search, beam_size)]
         for row, (tokens, _) in zip(rows.tolist(), best, strict=True):
             words = [token for token in tokens[1:] if token != tgt_vocab.eos]
             found[row] = " ".join(tgt_vocab.to_tokens(words))
@@ -101,7 +105,7 @@ def at_random(
         TypeError, ValueError: temperature is not above 0, or top_k less than 1.
     Source: chapter 8.
     """
-    check_sampling(temperature, top_k)
+    check_arguments(temperature=temperature, top_k=top_k)
 
     def choose(log_probs):
         scores = log_probs / temperature  # (batch, vocab_size)
@@ -124,7 +128,7 @@ def generate(
             which is greedy search, or at_random(...).
     Shapes:
         src: (batch, source steps)
-        src_valid_lens: (batch,)
+        src_valid_lens: (batch,); None = no padding
     Returns:
         A Hypothesis for each sentence.
     Raises:
@@ -161,7 +165,7 @@ def extend(
     Args:
         decode: called with (tokens, caches); returns logits and new caches, as a
             modern.LanguageModel does. First all tokens and None, then the last token of each
-            text that has not ended. Caches: lists and tuples of tensors, a row a text.
+            text that has not ended. Caches: lists and (named) tuples of tensors, a row a text.
         choose: see generate.
         eos: ends a text, which then repeats it at no cost; None: no text ends. Stops early if
             all have ended, and computes nothing for one that has.
@@ -172,7 +176,8 @@ def extend(
         to each, (texts,).
     Source: chapters 8 and 12.
     """
-    check_extension(tokens, num_steps, choose, eos)
+    check_integers("tokens", tokens, "texts", "steps")
+    check_arguments(num_steps=num_steps, choose=choose, eos=eos)
     logits, caches = decode(tokens, None)
     totals = logits.new_zeros(len(tokens))
     running = torch.arange(len(tokens), device=tokens.device)  # texts that go on
@@ -194,10 +199,11 @@ def extend(
 
 
 def take_rows(parts, rows: torch.Tensor):
-    """The same rows of each tensor in nested lists and tuples."""
-    if isinstance(parts, torch.Tensor):
-        return parts[rows]
-    return type(parts)(take_rows(part, rows) for part in parts)
+    """The same rows of each tensor, or None, in nested lists, tuples and named tuples."""
+    if parts is None or isinstance(parts, torch.Tensor):
+        return parts if parts is None else parts[rows]
+    taken = [take_rows(part, rows) for part in parts]
+    return type(parts)(*taken) if hasattr(parts, "_fields") else type(parts)(taken)
 
 
 def until_eos(tokens: list[int], eos: int) -> list[int]:
@@ -222,7 +228,8 @@ def beam_search_batch(
     check_search(net, src, bos, eos, num_steps, beam_size, batch="batch")
     memory = net.encoder(src, src_valid_lens)  # (batch, source steps, num_hiddens)
     state = memory, padding_mask(src_valid_lens, src.shape[1])
-    state = tuple(part.repeat_interleave(beam_size, dim=0) for part in state)
+    rows = torch.arange(len(src), device=src.device).repeat_interleave(beam_size)
+    state = take_rows(state, rows)
     tokens = src.new_full((len(src) * beam_size, 1), bos)  # (batch * beams, steps)
     # Ranked on the CPU: not every device has float64.
     totals = torch.full((len(src), beam_size), float("-inf"), dtype=torch.float64)
@@ -241,7 +248,7 @@ def beam_search_batch(
         parents = (first_row + best // ways).flatten().to(src.device)
         tokens = torch.cat([tokens[parents], chosen.view(-1, 1).to(src.device)], dim=1)
         # What is known of a source is the same for all its beams.
-        caches = [(take_rows(past, parents), of_memory) for past, of_memory in caches]
+        caches = [c._replace(K=c.K[parents], V=c.V[parents]) for c in caches]
         for i, j in ((chosen == eos) & totals.isfinite()).nonzero().tolist():
             row = tokens[i * beam_size + j].tolist()
             ended[running[i]].append(Hypothesis(row, totals[i, j].item()))

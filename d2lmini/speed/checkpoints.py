@@ -1,4 +1,4 @@
-"""A training in a file: what it takes to go on as if nothing had happened."""
+"""Checkpoints: a training in a file, with all it takes to resume bit for bit."""
 
 import math
 import pickle
@@ -16,7 +16,7 @@ FORMAT, VERSION = "d2lmini checkpoint", 2
 
 
 def write_whole(state: dict, path: Path) -> None:
-    """Write a dictionary to a file, so that path holds the old one or the new one, never a part.
+    """Write a dictionary to a file; path holds the old one or the new one, never a part.
 
     Raises:
         OSError: the folder cannot be written to, or the disk is full; path is as it was.
@@ -25,23 +25,23 @@ def write_whole(state: dict, path: Path) -> None:
 
 
 def read_whole(path: Path) -> dict:
-    """What write_whole wrote. Only numbers, texts and tensors are read, no objects.
+    """Read what write_whole wrote: numbers, strings and tensors, but no other objects.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it was cut short, holds objects, or is no checkpoint of this version.
+        ValueError: it is cut short, holds objects, or is not a checkpoint of this version.
     """
     if not zipfile.is_zipfile(path):
         Path(path).stat()  # a file that is not there is another mistake
         raise ValueError(
-            f"path ({path}) must be a checkpoint; it was cut short, or is none"
+            f"path ({path}) must be a checkpoint; it is cut short, or something else"
         )
     try:
         state = torch.load(path, weights_only=True, map_location="cpu")
     except pickle.UnpicklingError as error:
         raise ValueError(
             f"path ({path}) holds more than numbers, and to load it could run any program: "
-            "it was not loaded"
+            "it has not been loaded"
         ) from error
     except (RuntimeError, EOFError) as error:
         raise ValueError(f"path ({path}) is damaged: {error}") from error
@@ -56,16 +56,16 @@ def read_whole(path: Path) -> dict:
 
 
 class Checkpoint:
-    """A training that is kept in a file, and taken up again from there: see speed.training.train.
+    """A training that is saved to a file and resumed from it: see speed.training.train.
 
-    A training that was stopped at any moment and goes on from its last checkpoint ends, on the
-    same device and with as many threads, with the same weights, bit for bit, as one that was not.
+    Stopped at any moment and resumed, it ends with the same weights, bit for bit, as one that was
+    never stopped, on the same device and with as many threads.
 
     Args:
-        path: of the file; each save replaces it.
-        every: save after so many training steps; after each epoch in any case.
+        path: the file; each save replaces it.
+        every: training steps between two saves; each epoch ends with one in any case.
     Raises:
-        TypeError, ValueError: path is no path; every is less than 1.
+        TypeError, ValueError: path is not a path; every is less than 1.
     Source: chapter 13.
     """
 
@@ -76,16 +76,16 @@ class Checkpoint:
         self.path, self.every = Path(path), every
 
     def begin(self, settings: dict, net, optimizer, schedule, step) -> None:
-        """Load the file, if there is one, into the parts of a training.
+        """Load the file, if it exists, into the parts of a training.
 
-        Afterwards history holds the rows of the finished epochs; steps, what each step of the
-        epoch that was not finished gave; best and lowest, the best weights and their loss.
+        Sets history to the rows of the finished epochs, steps to the results of the unfinished
+        epoch's training steps, best and lowest to the best weights and their loss.
 
         Args:
-            settings: of the training; those of the file must be the same.
-            step: of the training; kept too if it has a state.
+            settings: of the training; the file's must be equal.
+            step: of the training; saved too if it has a state.
         Raises:
-            ValueError: the file is of another training; see also read_whole.
+            ValueError: the file is from another training; see also read_whole.
         """
         self.settings = settings | {"step": getattr(step, "__name__", str(step))}
         self.parts = {"net": net, "optimizer": optimizer, "schedule": schedule}
@@ -109,7 +109,7 @@ class Checkpoint:
         for name, value in self.settings.items():
             if saved["settings"].get(name) != value:
                 raise ValueError(
-                    f"path ({self.path}) is of another training: its {name} was "
+                    f"path ({self.path}) is from another training: its {name} was "
                     f"{saved['settings'].get(name)}, this one's is {value}"
                 )
         shapes = {n: tuple(p.shape) for n, p in self.parts["net"].state_dict().items()}
@@ -117,27 +117,29 @@ class Checkpoint:
         for name in sorted(shapes.keys() | kept.keys()):
             if shapes.get(name) != kept.get(name):
                 raise ValueError(
-                    f"path ({self.path}) is of another network: its {name} has the shape "
+                    f"path ({self.path}) is from another network: its {name} has the shape "
                     f"{kept.get(name)}, this one's {shapes.get(name)}"
                 )
 
     def left(self, batches):
-        """The batches of an epoch from which nothing was learned yet; saves between them.
+        """Yield the epoch's remaining batches, saving between them when due.
 
-        The caller appends to steps what each step gave.
+        The caller appends each training step's result to steps.
         """
         at_start, now = self.resumed or (random_states(), None)
-        set_random_states(at_start)  # the batches come in the same order again
+        set_random_states(at_start)  # so that the batches come in the same order
         rest = iter(batches)
         for _ in self.steps:
             next(rest)
-        if self.steps:  # the generator has gone further since
+        if self.steps:  # random numbers have been drawn since
             set_random_states(now)
         self.resumed = None
         for batch in rest:
             yield batch
             is_due = self.every and len(self.steps) % self.every == 0
-            if is_due and self.steps[-1][-1]:  # finite: else nothing could go on
+            if (
+                is_due and self.steps[-1][-1]
+            ):  # finite, or there is nothing worth resuming
                 self.save(at_start)
 
     def end_epoch(self, history, best, lowest):
@@ -146,7 +148,7 @@ class Checkpoint:
         self.save(random_states())
 
     def save(self, at_start):
-        """Write the file; at_start are the random states at the start of the epoch."""
+        """Write the file, with the random states at the start of the epoch."""
         if not is_first():
             return
         steps = [[torch.as_tensor(x).cpu() for x in step] for step in self.steps]
@@ -168,16 +170,16 @@ class Checkpoint:
 
 
 class NothingKept:
-    """In place of a Checkpoint, for a training that is kept nowhere."""
+    """Stands in for a Checkpoint when nothing is to be saved."""
 
     def begin(self, *parts, **named):
-        """A training begins at its beginning."""
+        """Start from scratch."""
         self.history, self.steps, self.best, self.lowest = [], [], None, math.inf
 
     def left(self, batches):
-        """All of them."""
+        """All batches."""
         self.steps = []
         return batches
 
     def end_epoch(self, history, best, lowest):
-        """Nothing is written."""
+        """Write nothing."""

@@ -1,4 +1,4 @@
-"""The same training in several processes, which torchrun starts; each may have its own GPU."""
+"""One training in several processes, started by torchrun; each may have its own GPU."""
 
 import os
 from datetime import timedelta
@@ -9,16 +9,16 @@ from torch.nn.parallel import DistributedDataParallel
 
 from d2lmini.support.randomness import random_states, set_random_states
 
-PATIENCE = timedelta(minutes=2)  # with a process that does not answer
+PATIENCE = timedelta(minutes=2)  # to wait for a process that does not answer
 
 
 def join_team(device: torch.device) -> None:
-    """Find the other processes that torchrun has started."""
+    """Join the process group of the processes that torchrun has started."""
     is_cuda = device.type == "cuda"
     if is_cuda:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     store, rank, size = next(distributed.rendezvous("env://"))
-    # After a restart this store still has the addresses of processes that are gone.
+    # After a restart the store still holds the addresses of processes that are gone.
     start = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     distributed.init_process_group(
         "nccl" if is_cuda else "gloo",
@@ -30,11 +30,11 @@ def join_team(device: torch.device) -> None:
 
 
 class Team:
-    """The processes of a training; one, unless torchrun started several.
+    """The processes of a training: one, unless torchrun started several.
 
-    Each holds the whole network and learns from its rows of each batch. Before each training
-    step their gradients are put together, so that all take the same step, the one that a single
-    process would take from the whole batch.
+    Each holds the whole network and learns from its share of the rows of each batch. Before each
+    training step the gradients are averaged, so that all processes take the same step: the one
+    that a single process would take on the whole batch.
 
     Source: Li et al. 2020; chapter 13.
     """
@@ -49,30 +49,32 @@ class Team:
         self.rank = distributed.get_rank()
 
     def learner(self, net: nn.Module) -> nn.Module:
-        """net, whose gradients are those of all processes after a backward pass."""
+        """net, wrapped so that a backward pass averages the gradients over all processes."""
         if self.size == 1:
             return net
         return DistributedDataParallel(net)
 
     def rows(self, batches):
-        """Of each batch every size-th row, beginning with the rank-th."""
+        """Yield every size-th row of each batch, starting at row rank."""
         if self.size == 1:
             yield from batches
             return
-        shared = None  # random states from which all draw the same batches
+        shared = None  # random states from which all processes draw the same batches
         for batch in batches:
-            if shared is None:  # here the order was drawn; each drops units of its own
+            if (
+                shared is None
+            ):  # the order is drawn; from here on each drops its own units
                 shared = random_states()
                 torch.manual_seed(torch.randint(2**31, ()).item() + self.rank)
             mine = [array[self.rank :: self.size] for array in batch]
             self.is_idle = len(mine[0]) == 0
-            # Who has no row goes along with those of all, which count for nothing.
+            # A rank without rows runs the whole batch with weight 0.
             yield batch if self.is_idle else mine
         if shared is not None:
             set_random_states(shared)
 
     def loss(self, loss):
-        """The loss of the rows of all processes, from one of the rows of each."""
+        """Turn a loss on this process's rows into the loss on the rows of all processes."""
         if self.size == 1:
             return loss
 
@@ -82,7 +84,7 @@ class Team:
             sums = torch.stack([mean.detach() * count, count])
             distributed.all_reduce(sums)
             total, count_of_all = sums
-            # Gradients are averaged over the processes; who has more tokens counts for more.
+            # DDP averages over processes; weight each by its share of the tokens.
             mine = mean * (self.size * count / count_of_all)
             return mine + (total / count_of_all - mine).detach(), count_of_all
 

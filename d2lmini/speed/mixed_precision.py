@@ -3,21 +3,21 @@
 import torch
 from torch import nn
 
-from d2lmini.support.arguments import check_count, check_device, check_precision
+from d2lmini.support.arguments import check_arguments
 
 
 class MixedPrecisionStep:
-    """training.train_step with matrix products in 16 bits, and a batch in num_parts parts.
+    """training.train_step with 16-bit matrix products, on a batch split into num_parts parts.
 
-    Weights, their gradients and the optimiser stay in float32. A batch whose gradient is not
-    finite changes nothing: it is skipped, and counted. float16 needs that, since its small range
-    is used by scaling the loss, up to where a gradient overflows.
+    Weights, gradients and the optimiser stay in float32. A batch whose gradient is not finite is
+    skipped and counted. float16 needs this: to use its narrow range the loss is scaled up until
+    a gradient overflows.
 
     Args:
         device: of the training.
-        dtype: of matrix products; float32 leaves them as they are, and then nothing is skipped.
-        num_parts: parts of the rows of a batch, taken one after the other; the gradient is that
-            of the whole batch, in the memory of a part.
+        dtype: of the matrix products; with float32 nothing is skipped.
+        num_parts: parts into which the rows of a batch are split; gradients accumulate to those
+            of the whole batch, in the memory of one part.
     Raises:
         TypeError, ValueError: dtype is another; num_parts is less than 1, or more than 1 where
             several processes train.
@@ -25,9 +25,10 @@ class MixedPrecisionStep:
     """
 
     def __init__(self, device, dtype=torch.bfloat16, num_parts=1):
-        check_device(device)
-        check_precision(dtype)
-        check_count("num_parts", num_parts)
+        check_arguments(device=device, num_parts=num_parts)
+        known = torch.bfloat16, torch.float16, torch.float32
+        if dtype not in known:
+            raise ValueError(f"dtype ({dtype}) must be one of {known}")
         self.device = torch.device(device)
         self.dtype, self.num_parts = dtype, num_parts
         self.is_mixed = dtype != torch.float32
@@ -38,13 +39,13 @@ class MixedPrecisionStep:
         return f"{type(self).__name__}, {self.dtype}, num_parts {self.num_parts}"
 
     def __call__(self, net, batch, loss, optimizer):
-        """One batch, as train_step; a skipped one has the mean 0 of a count of 0."""
+        """Run one batch, as train_step; a skipped batch returns mean 0 and count 0."""
         optimizer.zero_grad()
         total, count, guess = 0.0, 0, None
         for part in self.parts_of(batch):
             with torch.autocast(self.device.type, self.dtype, enabled=self.is_mixed):
                 mean, part_count = loss(net, part)
-            if guess is None:  # of what the whole batch will count
+            if guess is None:  # at the count of the whole batch
                 guess = self.num_parts * torch.as_tensor(part_count).clamp(min=1)
             share = mean * (part_count / guess)
             self.scaler.scale(share).backward()  # the gradients of the parts add up
@@ -66,7 +67,7 @@ class MixedPrecisionStep:
         return mean, finite * count, torch.ones_like(finite)
 
     def parts_of(self, batch):
-        """The rows of a batch in num_parts parts of nearly equal size, none of them empty."""
+        """Split the rows of a batch into num_parts nearly equal parts, none of them empty."""
         if self.num_parts == 1:
             return [batch]
         if torch.distributed.is_initialized():
@@ -78,10 +79,10 @@ class MixedPrecisionStep:
         return zip(*(array.tensor_split(num_parts) for array in batch), strict=True)
 
     def state_dict(self) -> dict:
-        """What a checkpoint keeps."""
+        """State for a checkpoint."""
         return {"scaler": self.scaler.state_dict(), "skipped": self.skipped.cpu()}
 
     def load_state_dict(self, state: dict) -> None:
-        """What state_dict gave."""
+        """Restore what state_dict returned."""
         self.scaler.load_state_dict(state["scaler"])
         self.skipped = state["skipped"].to(self.device)

@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from d2lmini.generation import Hypothesis
-from d2lmini.support.arguments import check_search, naming_bad_ids
+from d2lmini.support.arguments import check_search, check_tokens
 
 
 @torch.inference_mode()
@@ -23,7 +23,8 @@ def fast_greedy_search(net, src, src_valid_lens, bos, eos, num_steps):
     Source: chapter 13.
     """
     check_search(net, src, bos, eos, num_steps)
-    src = src[0, : src_valid_lens.item()]  # (steps,)
+    length = src.shape[1] if src_valid_lens is None else src_valid_lens.item()
+    src = src[0, :length]  # (steps,)
     X = _embedding(net.encoder.embedding)(src, start=0)  # (steps, width)
     for block in net.encoder.stack.blocks:
         X = _encoder_block(block)(X)
@@ -117,8 +118,8 @@ def _embedding(layer):
     vocab_size, width = table.shape
 
     def embed(tokens, start):
-        with naming_bad_ids(tokens, vocab_size):
-            X = F.embedding(tokens, table)
+        check_tokens(tokens[None], vocab_size)
+        X = F.embedding(tokens, table)
         return X * math.sqrt(width) + P[start : start + len(tokens)]
 
     return embed

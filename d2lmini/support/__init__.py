@@ -1,1 +1,1 @@
-"""What the package stands on and no chapter teaches: argument checks, devices, files."""
+"""Helpers that no chapter teaches: argument checks, devices, files, the table of chapters."""

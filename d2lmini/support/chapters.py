@@ -1,30 +1,30 @@
-"""The chapters of the book: one table that the package, the tests and the tools read."""
+"""The table of chapters, read by the package, the tests and the tools."""
 
 from typing import NamedTuple
 
 
 class Chapter(NamedTuple):
-    """One chapter, in the order of the book, or another page with exercises."""
+    """A chapter, or another page with exercises."""
 
-    number: int | str  # in the numbers of its exercises: 2.1, P.1
-    slug: str  # in the names of its exercises ("masks-2"), and of their module
+    number: int | str  # exercises are numbered 2.1, P.1, ...
+    slug: str  # exercises are named masks-2, ...; also the name of their module
     title: str
-    file: str  # in book/, without the ending
-    exercises: int  # how many
+    file: str  # in book/, without extension
+    exercises: int  # number of exercises
 
     @property
     def page(self) -> str:
-        """The file of the built page, as other pages of the book link to it."""
+        """Name of the built HTML page."""
         return f"{self.file}.html"
 
     @property
     def exercise_names(self) -> list[str]:
-        """Such as masks-1, in their order."""
+        """Names of the exercises in order, such as masks-1."""
         return [f"{self.slug}-{n}" for n in range(1, self.exercises + 1)]
 
     @property
     def called(self) -> str:
-        """As a sentence names it."""
+        """How a sentence refers to this page."""
         return f"chapter {self.number}" if isinstance(self.number, int) else "this page"
 
 

@@ -1,4 +1,4 @@
-"""Which device to train on."""
+"""Choose the device to train on."""
 
 import functools
 import os
@@ -9,12 +9,12 @@ from torch import nn
 
 
 def try_gpu() -> torch.device:
-    """The device that $D2LMINI_DEVICE names; without it cuda if there is one, else cpu.
+    """Return the device named by $D2LMINI_DEVICE; if unset, cuda if available, else cpu.
 
     Raises:
-        ValueError: D2LMINI_DEVICE is not cpu, cuda or mps, or this machine has no such device.
+        ValueError: D2LMINI_DEVICE is not cpu, cuda or mps, or is not available here.
     Warns:
-        mps disagrees with the CPU on this machine; the CPU is used instead.
+        RuntimeWarning: mps gives wrong results on this machine, so the CPU is used.
     Source: chapter 8.
     """
     available = {
@@ -34,9 +34,9 @@ def try_gpu() -> torch.device:
 
 @functools.cache
 def agrees_with_cpu(device: str) -> bool:
-    """Whether a device gives the CPU's outputs and gradients for one small batch; warns if not.
+    """Compare outputs and gradients of device and CPU on a small batch; warn if they differ.
 
-    Wrong results on mps are reported by many projects, and they raise no error.
+    Many projects report wrong results on mps, which raise no error.
     """
     expected, got = one_batch("cpu"), one_batch(device)
     deviation = max(
@@ -54,7 +54,7 @@ def agrees_with_cpu(device: str) -> bool:
 
 
 def one_batch(device: str) -> list[torch.Tensor]:
-    """Output and gradients of PyTorch's own decoder layer on a padded batch, on the CPU."""
+    """Output and gradients of PyTorch's decoder layer on a padded batch, moved to the CPU."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         layer = nn.TransformerDecoderLayer(16, 4, 32, dropout=0.0, batch_first=True)

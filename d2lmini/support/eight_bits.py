@@ -1,13 +1,14 @@
-"""Weights in 8 bits each."""
+"""Quantise weights to 8 bits."""
 
 import torch
 
 
 def to_bytes(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Whole numbers from -127 to 127, and the scale of each row; a vector stays as it is.
+    """Quantise each row of a matrix to integers from -127 to 127; leave a vector unchanged.
 
     Returns:
-        (rows, columns) in int8 and (rows, 1); or the vector and the scale 1.
+        Integers (rows, columns), int8, and the scale of each row (rows, 1); for a vector, the
+        vector and the scale 1.
     Source: chapter 8.
     """
     if weights.dim() < 2:
@@ -17,7 +18,7 @@ def to_bytes(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def from_bytes(numbers: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-    """The weights that to_bytes was given, off by at most half a scale.
+    """Undo to_bytes, up to a rounding error of half a scale.
 
     Source: chapter 8.
     """

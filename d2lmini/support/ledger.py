@@ -1,4 +1,4 @@
-"""The ledger: runs that took too long for a chapter, recorded by `python -m benchmarks.record`."""
+"""The ledger: recorded runs of experiments too long for a chapter (benchmarks/record.py)."""
 
 import json
 from pathlib import Path
@@ -9,22 +9,22 @@ RESULTS = Path(__file__).parents[1] / "results"
 
 
 def recorded_runs(name: str):
-    """The runs of results/name.json.
+    """Load the runs in results/{name}.json.
 
     Returns:
-        A pandas table, one row a run: its setting, spread over columns, its seed, what came out.
+        A pandas table with a row per run: its settings, its seed and its results as columns.
     Raises:
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: there is no such experiment.
     Source: chapter 8.
     """
-    from pandas import DataFrame  # heavy: only where it is needed
+    from pandas import DataFrame  # slow to import, so only here
 
     check_kind("name", name, str, "a string")
     path = RESULTS / f"{name}.json"
     if not path.exists():
         known = ", ".join(sorted(file.stem for file in RESULTS.glob("*.json")))
         raise FileNotFoundError(
-            f"name ({name!r}) must be that of a recorded experiment: {known}"
+            f"name ({name!r}) must be a recorded experiment, one of {known}"
         )
     runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
     return DataFrame([run["setting"] | run for run in runs])

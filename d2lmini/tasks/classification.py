@@ -9,14 +9,14 @@ from torch.nn import functional as F
 from d2lmini.data import Vocab, encode, normalise
 from d2lmini.masks import masked_softmax, padding_mask
 from d2lmini.support.arguments import (
-    check_classes,
-    check_classified,
-    check_known,
-    check_modules,
-    check_sequences,
-    check_sizes,
-    check_texts,
+    check_arguments,
+    check_at_most,
+    check_count,
+    check_floats,
+    check_integers,
+    check_parts,
 )
+from d2lmini.support.modes import eval_mode
 
 
 class AttentionPooling(nn.Module):
@@ -33,15 +33,20 @@ class AttentionPooling(nn.Module):
 
     def __init__(self, num_hiddens):
         super().__init__()
-        check_sizes(num_hiddens=num_hiddens)
+        check_arguments(num_hiddens=num_hiddens)
         self.query = nn.Linear(num_hiddens, 1, bias=False)
+        self.weights = None  # (batch, steps), of the last pass
 
     def forward(self, X, mask=None):
-        check_sequences(self.query.in_features, X=X)
+        check_floats("X", X, "batch", "steps", self.query.in_features)
         scores = self.query(X).transpose(1, 2)  # (batch, 1, steps)
         weights = masked_softmax(scores, mask)
-        self.weights = weights[:, 0].detach()  # (batch, steps), last forward pass
+        self.weights = weights[:, 0].detach()
         return (weights @ X)[:, 0]  # (batch, num_hiddens)
+
+    def __getstate__(self):  # for torch.save and copy.deepcopy
+        """What is saved or copied: all but the weights of the last pass."""
+        return self.__dict__ | {"weights": None}
 
 
 class Classifier(nn.Module):
@@ -53,24 +58,24 @@ class Classifier(nn.Module):
         num_classes: labels are in [0, num_classes).
         dropout: probability, on the pooled vector.
     Shapes:
-        tokens: (batch, steps), integers; valid_lens: (batch,)
+        tokens: (batch, steps), integers; valid_lens: (batch,), None = no padding
         result: (batch, num_classes), logits
     Source: chapter 10.
     """
 
     def __init__(self, encoder, num_hiddens, num_classes, dropout):
         super().__init__()
-        check_modules(encoder=encoder)
-        check_sizes(num_classes=num_classes, dropout=dropout)
+        check_arguments(encoder=encoder, num_classes=num_classes, dropout=dropout)
         self.encoder = encoder
         self.pooling = AttentionPooling(num_hiddens)
         self.dropout = nn.Dropout(dropout)
         self.output = nn.Linear(num_hiddens, num_classes)
 
-    def forward(self, tokens, valid_lens):
+    def forward(self, tokens, valid_lens=None):
         X = self.encoder(tokens, valid_lens)  # (batch, steps, num_hiddens)
-        mask = padding_mask(valid_lens, X.shape[1])[:, 0]  # (batch, 1, steps)
-        pooled = self.pooling(X, mask)  # (batch, num_hiddens)
+        mask = padding_mask(valid_lens, X.shape[1])  # (batch, 1, 1, steps) or None
+        # (batch, num_hiddens)
+        pooled = self.pooling(X, mask if mask is None else mask[:, 0])
         return self.output(self.dropout(pooled))
 
 
@@ -84,10 +89,11 @@ def classification_loss(net, batch):
         Mean nats per text, and the number of texts.
     Source: chapter 10.
     """
-    check_texts(batch)
+    check_parts(batch, "tokens", "valid_lens", "labels")
     tokens, valid_lens, labels = batch
+    check_integers("labels", labels, len(tokens))
     logits = net(tokens, valid_lens)  # (batch, num_classes)
-    check_classes(logits, labels)
+    check_at_most("labels", labels, "num_classes - 1", logits.shape[1] - 1)
     return F.cross_entropy(logits, labels), len(labels)
 
 
@@ -99,8 +105,9 @@ def classification_accuracy(net, batch):
         The share, and the number of texts.
     Source: chapter 10.
     """
-    check_texts(batch)
+    check_parts(batch, "tokens", "valid_lens", "labels")
     tokens, valid_lens, labels = batch
+    check_integers("labels", labels, len(tokens))
     right = net(tokens, valid_lens).argmax(dim=-1) == labels
     return right.float().mean(), len(labels)
 
@@ -124,15 +131,17 @@ def classify(net, text: str, vocab: Vocab, num_steps: int, device) -> Verdict:
     Args:
         num_steps: maximum length in tokens with <eos>; longer texts are cut.
     Raises:
-        TypeError, ValueError: see arguments.check_classified; or no word is known.
+        TypeError, ValueError: an argument has the wrong type or value, or no word is known.
     Source: chapter 10.
     """
-    check_classified(net, text, vocab, num_steps, device)
+    check_arguments(net=net, text=text, vocab=vocab, device=device)
+    check_count("num_steps", num_steps, least=2)  # a word and <eos>
     words = normalise(text).split()[: num_steps - 1]
-    check_known(words, vocab)
+    if all(word not in vocab.word_to_idx for word in words):
+        raise ValueError(f"text ({text!r:.60}) must hold a word of the vocabulary")
     ids, valid_lens = encode([" ".join(words)], vocab, len(words) + 1)  # with <eos>
-    net.to(device).eval()
-    logits = net(ids.to(device), valid_lens.to(device))[0]  # (num_classes,)
+    with eval_mode(net.to(device)):
+        logits = net(ids.to(device), valid_lens.to(device))[0]  # (num_classes,)
     return Verdict(
         logits.argmax().item(),
         logits.softmax(dim=-1).tolist(),

@@ -10,14 +10,8 @@ from d2lmini.data.paths import STEP_SECONDS
 from d2lmini.layers import PositionWiseFFN
 from d2lmini.masks import padding_mask
 from d2lmini.positions import PositionalEncoding
-from d2lmini.support.arguments import (
-    check_count,
-    check_forecast,
-    check_modules,
-    check_paths,
-    check_probability,
-    check_walks,
-)
+from d2lmini.support.arguments import check_arguments, check_finite, check_floats
+from d2lmini.support.modes import eval_mode
 from d2lmini.transformer import DecoderStack, EncoderStack, cached_steps
 
 
@@ -29,11 +23,10 @@ def constant_velocity(past: torch.Tensor, num_steps: int) -> torch.Tensor:
     Shapes:
         past: (batch, past steps, 2), metres; result: (batch, num_steps, 2)
     Raises:
-        TypeError, ValueError: see arguments.check_paths.
+        TypeError, ValueError: see arguments.check_path.
     Source: chapter 11.
     """
-    check_paths(past=past)
-    check_count("num_steps", num_steps)
+    check_arguments(past=past, num_steps=num_steps)
     step = past[:, -1:] - past[:, -2:-1]  # (batch, 1, 2)
     ahead = torch.arange(1, num_steps + 1, device=past.device)
     return past[:, -1:] + step * ahead[:, None]  # (batch, num_steps, 2)
@@ -47,10 +40,11 @@ def displacement_errors(predicted: torch.Tensor, future: torch.Tensor):
     Returns:
         The mean distance over all positions, and over the final positions (ADE and FDE).
     Raises:
-        TypeError, ValueError: see arguments.check_forecast.
+        TypeError, ValueError: the shapes differ, or future is not finite.
     Source: chapter 11.
     """
-    check_forecast(predicted, future)
+    check_floats("predicted", predicted, "batch", "steps", 2)
+    check_finite("future", future, *predicted.shape)
     distances = (predicted - future).norm(dim=-1)  # (batch, steps)
     return distances.mean().item(), distances[:, -1].mean().item()
 
@@ -63,10 +57,10 @@ def motion_features(past: torch.Tensor) -> torch.Tensor:
     Shapes:
         past: (batch, steps, 2), metres, at least two steps; result: (batch, steps, 6)
     Raises:
-        TypeError, ValueError: see arguments.check_paths.
+        TypeError, ValueError: see arguments.check_path.
     Source: chapter 11.
     """
-    check_paths(past=past)
+    check_arguments(past=past)
     velocity = past.diff(dim=1) / STEP_SECONDS  # (batch, steps - 1, 2)
     velocity = torch.cat([velocity[:, :1], velocity], dim=1)  # (batch, steps, 2)
     acceleration = velocity.diff(dim=1) / STEP_SECONDS
@@ -114,7 +108,7 @@ class PathEncoder(nn.Module):
         )
 
     def forward(self, past, valid_lens=None):
-        mask = None if valid_lens is None else padding_mask(valid_lens, past.shape[1])
+        mask = padding_mask(valid_lens, past.shape[1])
         return self.stack(self.embedding(motion_features(past)), mask)
 
 
@@ -159,10 +153,11 @@ def steps_between(past: torch.Tensor, future: torch.Tensor):
         The last step of the past followed by all future steps but the last; and all future steps.
         Both are (batch, steps, 2).
     Raises:
-        TypeError, ValueError: see arguments.check_paths.
+        TypeError, ValueError: see arguments.check_path.
     Source: chapter 11.
     """
-    check_walks(past, future)
+    check_arguments(past=past)
+    check_finite("future", future, len(past), "steps", 2)
     # (batch, 1 + steps, 2)
     steps = torch.cat([past[:, -2:], future], dim=1).diff(dim=1)
     return steps[:, :-1], steps[:, 1:]
@@ -180,8 +175,7 @@ def walking_loss(net, batch):
     """
     past, future = batch
     given, following = steps_between(past, future)
-    valid_lens = torch.full((len(past),), past.shape[1], device=past.device)
-    errors = (net(past, given, valid_lens) - following).norm(dim=-1)  # (batch, steps)
+    errors = (net(past, given) - following).norm(dim=-1)  # (batch, steps)
     return errors.mean(), errors.numel()
 
 
@@ -195,21 +189,17 @@ def roll_out(net, past: torch.Tensor, num_steps: int) -> torch.Tensor:
     Shapes:
         past: (batch, past steps, 2), metres; result: (batch, num_steps, 2)
     Raises:
-        TypeError, ValueError: see arguments.check_paths.
+        TypeError, ValueError: see arguments.check_path.
     Source: chapter 11.
     """
-    check_modules(net=net)
-    check_paths(past=past)
-    check_count("num_steps", num_steps)
-    net.eval()
-    memory, caches = net.encoder(past), None
-    step, steps = (
-        past[:, -1:] - past[:, -2:-1],
-        [],
-    )  # the last observed step serves as <bos>
-    for _ in range(num_steps):
-        step, caches = net.decoder(step, memory, caches=caches)  # (batch, 1, 2)
-        steps.append(step)
+    check_arguments(net=net, past=past, num_steps=num_steps)
+    step = past[:, -1:] - past[:, -2:-1]  # the last observed step serves as <bos>
+    steps, caches = [], None
+    with eval_mode(net):
+        memory = net.encoder(past)
+        for _ in range(num_steps):
+            step, caches = net.decoder(step, memory, caches=caches)  # (batch, 1, 2)
+            steps.append(step)
     return past[:, -1:] + torch.cat(steps, dim=1).cumsum(dim=1)
 
 
@@ -230,8 +220,7 @@ class Forecaster(nn.Module):
 
     def __init__(self, encoder, num_hiddens, num_steps):
         super().__init__()
-        check_modules(encoder=encoder)
-        check_count("num_steps", num_steps)
+        check_arguments(encoder=encoder, num_steps=num_steps)
         self.encoder = encoder
         self.output = nn.Linear(num_hiddens, 2 * num_steps)
         nn.init.zeros_(self.output.weight)  # untrained, it goes straight on
@@ -253,7 +242,9 @@ def gaussian_loss(means, log_sigmas, future):
         Mean nats per position.
     Source: Bishop 1994, equation 23; chapter 11.
     """
-    check_forecast(means, future, log_sigmas)
+    check_floats("means", means, "batch", "steps", 2)
+    check_finite("future", future, *means.shape)
+    check_floats("log_sigmas", log_sigmas, *means.shape[:2])
     squares = ((means - future) ** 2).sum(dim=-1)  # (batch, steps)
     nats = (
         squares / (2 * (2 * log_sigmas).exp()) + 2 * log_sigmas + math.log(2 * math.pi)
@@ -285,8 +276,10 @@ def coverage(means, log_sigmas, future, probability: float) -> float:
         means, future: (batch, steps, 2), metres; log_sigmas: (batch, steps)
     Source: chapter 11.
     """
-    check_forecast(means, future, log_sigmas)
-    check_probability("probability", probability)
+    check_floats("means", means, "batch", "steps", 2)
+    check_finite("future", future, *means.shape)
+    check_floats("log_sigmas", log_sigmas, *means.shape[:2])
+    check_arguments(probability=probability)
     widths = (-2 * torch.log1p(-torch.tensor(probability))).sqrt()  # radius / sigma
     inside = (means - future).norm(dim=-1) < log_sigmas.exp() * widths  # (batch, steps)
     return inside.float().mean().item()

@@ -10,18 +10,18 @@ from d2lmini.data.subwords import Subwords, join
 from d2lmini.generation import greedy_search
 from d2lmini.speed.batched_search import translate_ids
 from d2lmini.support.arguments import (
+    check_arguments,
     check_count,
-    check_heads,
+    check_divisible,
+    check_even,
     check_kind,
-    check_merges,
-    check_sizes,
-    check_strings,
-    check_table,
+    check_pairs,
     check_words,
 )
 from d2lmini.support.devices import try_gpu
 from d2lmini.support.eight_bits import from_bytes, to_bytes
 from d2lmini.support.files import read_tensors, write_tensors
+from d2lmini.support.modes import eval_mode
 from d2lmini.transformer import EncoderDecoder, TransformerDecoder, TransformerEncoder
 
 FORMAT, VERSION = "d2lmini translator", 1  # of the files written by save
@@ -67,7 +67,7 @@ class SubwordTranslator:
 
     def encode(self, sentences: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
         """Turn sentences into ids (sentences, num_steps) and valid_lens (sentences,)."""
-        check_strings("sentences", sentences)
+        check_arguments(sentences=sentences)
         texts = (normalise(sentence)[:LONGEST_TEXT] for sentence in sentences)
         pieces = [self.subwords.split(text) for text in texts]
         return encode(pieces, self.vocab, self.num_steps)
@@ -90,9 +90,9 @@ class SubwordTranslator:
         src, src_valid_lens = (array.to(try_gpu()) for array in self.encode([sentence]))
         src = src[:, : src_valid_lens[0]]
         ends = self.vocab.bos, self.vocab.eos, self.num_steps
-        tokens = greedy_search(self.net.eval(), src, src_valid_lens, *ends).tokens
-        tgt = torch.tensor([tokens[:-1]], device=src.device)
-        with torch.no_grad():
+        with eval_mode(self.net), torch.no_grad():
+            tokens = greedy_search(self.net, src, src_valid_lens, *ends).tokens
+            tgt = torch.tensor([tokens[:-1]], device=src.device)
             logits = self.net(src, tgt, src_valid_lens)  # (1, written, vocab_size)
         # (layers, 1, heads, written, read)
         cross = self.net.decoder.attention_weights[1]
@@ -186,8 +186,8 @@ def _check_notes(path, notes):
     try:
         check_kind("merges", merges, list, "a list of pairs")
         merges = [tuple(pair) if type(pair) is list else pair for pair in merges]
-        check_merges(merges)
-        check_strings("tokens", tokens)
+        check_pairs("merges", merges, (str, str), "(piece, piece)")
+        check_arguments(tokens=tokens)
         if Vocab([" ".join(tokens)]).idx_to_token != [*Vocab.reserved, *tokens]:
             raise ValueError("tokens must be pieces without spaces, each there once")
         check_kind("sizes", sizes, list, "a list")
@@ -202,9 +202,10 @@ def _check_sizes(path, sizes, num_tokens, tensors):
     """Validate the sizes, and reject nets far larger than the file, which could fill the memory."""
     try:
         width, ffn_num_hiddens, num_heads, num_layers, dropout = sizes
-        check_sizes(ffn_num_hiddens=ffn_num_hiddens, num_layers=num_layers)
-        check_heads(width, num_heads, dropout, bias=False)
-        check_table(1, width)
+        check_arguments(ffn_num_hiddens=ffn_num_hiddens, num_layers=num_layers)
+        check_arguments(dropout=dropout)
+        check_divisible(num_hiddens=width, num_heads=num_heads)
+        check_even("num_hiddens", width)
     except (TypeError, ValueError) as error:
         raise ValueError(f"path ({path}) is damaged: sizes: {error}") from error
     of_layer = 12 * width * width + 4 * width * ffn_num_hiddens

@@ -2,12 +2,18 @@
 
 import ast
 import difflib
+import inspect
 import re
 from collections import Counter
 from pathlib import Path
 
 import nbformat
 import pytest
+from torch import nn
+
+from d2lmini import modern, transformer
+from d2lmini.check import bugs
+from d2lmini.tasks import trajectories
 
 ROOT = Path(__file__).parents[2]
 MARK = re.compile(r"# (d2lmini/[\w/]+\.py)\n")
@@ -23,6 +29,7 @@ TEACHING = [
     "data/subwords",
     "data/buckets",
     "support/eight_bits",
+    "support/modes",
     "losses",
     "training",
     "generation",
@@ -101,6 +108,42 @@ def test_every_public_definition_is_shown_once(module):
     )
     public = {name for name in definitions(source) if not name.startswith("_")}
     assert {name: times[name] for name in public} == dict.fromkeys(public, 1)
+
+
+# Six numbers in a row say nothing of which is which.
+MANY_SIZES = {
+    name
+    for module in (transformer, modern, trajectories, bugs)
+    for name, found in inspect.getmembers(module, inspect.isclass)
+    if issubclass(found, nn.Module)
+    and {"ffn_num_hiddens", "num_layers"} <= inspect.signature(found).parameters.keys()
+}
+
+
+def experiments():
+    """(notebook, source) of cells that show no package code, and of solutions in the text."""
+    for path in sorted((ROOT / "book").glob("*.ipynb")):
+        for cell in nbformat.read(path, as_version=4).cells:
+            blocks = [cell.source]
+            if cell.cell_type == "markdown":
+                blocks = re.findall(r"```python\n(.*?)```", cell.source, flags=re.S)
+            for source in blocks:
+                if not MARK.match(source):
+                    yield path.stem, re.sub(r"^[%!].*$", "", source, flags=re.M)
+
+
+def test_sizes_are_named():
+    """At most the size of the vocabulary goes without its name."""
+    assert {"TransformerEncoder", "DecoderStack", "PathEncoder"} <= MANY_SIZES
+    unnamed = []
+    for notebook, source in experiments():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Call):
+                name = getattr(node.func, "id", getattr(node.func, "attr", None))
+                stars = any(isinstance(a, ast.Starred) for a in node.args)
+                if name in MANY_SIZES and (stars or len(node.args) > 1):
+                    unnamed.append(f"{notebook}: {ast.unparse(node)}")
+    assert not unnamed
 
 
 def test_no_other_cell_redefines_a_name_of_the_package():

@@ -131,5 +131,5 @@ def test_lines_have_the_colours_of_the_figures_in_the_dark_theme():
 
 
 def test_a_colour_without_a_partner_stops_the_build():
-    with pytest.raises(ValueError, match="#123456 of a plot needs a partner"):
+    with pytest.raises(ValueError, match="must have a partner for the dark theme"):
         dark_plots.dark('<svg><path style="fill:#123456"/></svg>')

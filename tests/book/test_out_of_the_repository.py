@@ -221,9 +221,23 @@ def test_the_small_torch_is_for_linux_without_a_driver(
     set_up.main("somewhere")
     torch = [command[-1] for command in commands if set_up.CPU_BUILDS in command]
     assert torch == [f"torch=={set_up.locked('torch')}"] * small
-    assert commands[-1][-2:] == ["--requirement", "requirements.txt"]
+    wanted = "--requirement requirements.in --constraint requirements.txt"
+    assert commands[-1][-4:] == wanted.split()
     # Its index did not answer: that is said, and the usual one is taken.
     assert ("did not answer" in capsys.readouterr().out) == small
+
+
+def test_what_tests_and_paper_need_is_added_to_the_same_environment(monkeypatch):
+    commands = []
+    monkeypatch.setattr(set_up, "has_nvidia_driver", lambda: True)
+    monkeypatch.setattr(
+        set_up.subprocess, "run", lambda command, **_: commands.append(command)
+    )
+    for further, file in set_up.FURTHER.items():
+        set_up.main("somewhere", further)
+        assert commands[-1][-6:-2] == [
+            *("--requirement", "requirements.in", "--requirement", file)
+        ]
 
 
 # What else lies at the top.

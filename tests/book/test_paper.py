@@ -5,7 +5,6 @@ import re
 import pytest
 from bs4 import BeautifulSoup
 
-pytest.importorskip("playwright")
 from tools.extensions import formulas
 from tools.paper import make_epub, paper
 

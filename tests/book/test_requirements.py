@@ -7,6 +7,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tools.set_up import FURTHER
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
     "project"
@@ -22,17 +24,21 @@ def lines(name):
     ]
 
 
-PINNED = {
-    canonicalize_name(r.name): r
-    for r in map(Requirement, lines("requirements.txt")[1:])
-}
+def asked(name):
+    """What a list asks for by name."""
+    return [Requirement(line) for line in lines(name) if not line.startswith("--")]
+
+
+PINNED = {canonicalize_name(r.name): r for r in asked("requirements.txt")}
+LISTS = ["requirements.in", *FURTHER.values()]
 
 
 def test_the_first_line_says_what_wrote_it():
     first = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()[0]
     assert "uv" in first
-    # the package itself, from this folder
-    assert lines("requirements.txt")[0] == "-e ."
+    # The package itself, from this folder; pip takes no such line for a constraint.
+    assert lines("requirements.in")[0] == "--editable .[book,course]"
+    assert "d2lmini" not in PINNED
 
 
 def test_everything_is_pinned():
@@ -42,15 +48,24 @@ def test_everything_is_pinned():
 
 
 def test_what_is_asked_for_is_pinned_to_a_version_that_fits():
-    asked = [line for line in lines("requirements.in") if not line.startswith("--")]
-    asked += PACKAGE["dependencies"]
-    asked += [line for extra in EXTRAS.values() for line in extra]
-    for wanted in map(Requirement, asked):
+    declared = PACKAGE["dependencies"] + [r for extra in EXTRAS.values() for r in extra]
+    by_name = [wanted for name in LISTS for wanted in asked(name)]
+    for wanted in [*by_name, *map(Requirement, declared)]:
         if wanted.name == "d2lmini":  # an extra that brings another
             continue
         pinned = PINNED[canonicalize_name(wanted.name)]
         (version,) = pinned.specifier
         assert wanted.specifier.contains(version.version), f"{pinned}: run make lock"
+
+
+def test_what_reading_and_building_import_is_no_tool_of_tests_or_paper():
+    tools = {r.name.replace("-", "_") for name in LISTS[1:] for r in asked(name)}
+    for path in [*ROOT.glob("d2lmini/**/*.py"), *ROOT.glob("tools/**/*.py")]:
+        if path.parent.name == "paper" or path.name == "browser.py":
+            continue
+        text = path.read_text(encoding="utf-8")
+        found = set(re.findall(r"^\s*(?:import|from) (\w+)", text, re.M))
+        assert not tools & found, path
 
 
 def test_what_the_package_imports_it_declares():

@@ -1,14 +1,13 @@
 """Each figure of the book, operated once in Firefox, from the disk."""
 
-import os
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
 from d2lmini.support.ledger import RESULTS
 from d2lmini.tasks.translator import SubwordTranslator
+from tools import browser as browsers
 
 pytestmark = pytest.mark.thorough
 
@@ -42,12 +41,12 @@ return found;
 
 
 @pytest.fixture(scope="session")
-def firefox(tmp_path_factory):
-    """A Firefox that is on this machine; without one, tests are skipped, but fail in CI."""
-    path = shutil.which("firefox-esr") or shutil.which("firefox")
+def firefox(tmp_path_factory, without_browser):
+    """The Firefox of this machine."""
+    path = browsers.firefox()
+    if path is None:
+        without_browser(browsers.NO_FIREFOX)
     try:
-        if path is None:
-            raise OSError("it is on no PATH")
         from marionette_driver.marionette import Marionette
 
         driver = Marionette(
@@ -61,8 +60,7 @@ def firefox(tmp_path_factory):
             startup_timeout=60,
         )
     except OSError as error:
-        stop = pytest.fail if os.environ.get("CI") else pytest.skip
-        stop(f"no Firefox here: {error}; install Debian's firefox-esr, or Firefox")
+        without_browser(f"{path} does not start: {error}")
     driver.start_session()
     yield driver
     driver.cleanup()

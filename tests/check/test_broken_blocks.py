@@ -31,6 +31,7 @@ from d2lmini import (
     padding_mask,
     scaled_dot_product_attention,
 )
+from d2lmini.transformer import DecoderCache
 
 BATCH, STEPS, WIDTH, HEADS, VOCABULARY = 3, 5, 8, 2, 7
 LENS = torch.tensor([STEPS, 3, 1])
@@ -442,8 +443,9 @@ class Heads(MultiHeadAttention):
         super().__init__(WIDTH, HEADS, 0.0)
         self.function = function
 
-    def attend(self, queries, K, V, mask=None):
+    def forward(self, queries, keys, values, mask=None, projected=False):
         Q = self.split_heads(self.W_q(queries))
+        K, V = (keys, values) if projected else self.project(keys, values)
         output, weights = self.function(Q, K, V, mask)
         self.weights = None if weights is None else weights.detach()
         return self.W_o(output.transpose(1, 2).flatten(2))
@@ -506,8 +508,9 @@ class MixedHeads(MultiHeadAttention):
 
 
 class MergedWrongly(MultiHeadAttention):
-    def attend(self, queries, K, V, mask=None):
+    def forward(self, queries, keys, values, mask=None, projected=False):
         Q = self.split_heads(self.W_q(queries))
+        K, V = (keys, values) if projected else self.project(keys, values)
         output, _ = scaled_dot_product_attention(Q, K, V, mask)
         self.last_pass = Q.detach(), K.detach(), mask
         return self.W_o(output.reshape(len(queries), -1, WIDTH))
@@ -528,9 +531,9 @@ class NoOutputMatrix(MultiHeadAttention):
 class OldWeights(MultiHeadAttention):
     """attention_weights of the first pass for ever."""
 
-    def attend(self, queries, K, V, mask=None):
+    def forward(self, queries, keys, values, mask=None, projected=False):
         before = self.last_pass
-        output = super().attend(queries, K, V, mask)
+        output = super().forward(queries, keys, values, mask, projected)
         if before is not None and before[0].shape == self.last_pass[0].shape:
             self.last_pass = before
         return output
@@ -935,22 +938,23 @@ class Decoder(DecoderBlock):
             source = memory if own_memory is None else own_memory(memory)
             memory_kv = self.cross_attention.project(source, source)
         else:
-            (past_K, past_V), memory_kv = cache
+            memory_kv = cache.memory_K, cache.memory_V
             if keys is None:
-                K, V = (torch.cat(pair, dim=2) for pair in ((past_K, K), (past_V, V)))
+                K = torch.cat([cache.K, K], dim=2)
+                V = torch.cat([cache.V, V], dim=2)
             else:
-                K, V = keys(past_K, past_V, K, V)
+                K, V = keys(cache.K, cache.V, K, V)
         mask = (own_mask or causal_mask)(X.shape[1], K.shape[2])
         if isinstance(mask, tuple):  # in training and in eval mode
             mask = mask[0 if self.training else 1]
         if own_memory_mask is not None:
             memory_mask = own_memory_mask(self, X, memory_mask)
-        Y = self.addnorm1(X, self.self_attention.attend(X, K, V, mask))
+        Y = self.addnorm1(X, self.self_attention(X, K, V, mask, projected=True))
         asked = Y if query is None else query(X, Y)
         Z = self.addnorm2(
-            Y, self.cross_attention.attend(asked, *memory_kv, memory_mask)
+            Y, self.cross_attention(asked, *memory_kv, memory_mask, projected=True)
         )
-        kept = ((K, V), memory_kv)
+        kept = DecoderCache(K, V, *memory_kv)
         if own_cache is not None:
             kept = own_cache(cache, kept, X)
         return self.addnorm3(Z, self.ffn(Z)), kept
@@ -977,12 +981,11 @@ DECODERS = {
     },
     "cache not extended": {"cache": lambda old, new, X: old or new},
     "cache of the last step only": {
-        "cache": lambda old, new, X: (
-            tuple(t[:, :, -1:] for t in new[0]), new[1])
+        "cache": lambda old, new, X: new._replace(K=new.K[:, :, -1:], V=new.V[:, :, -1:])
     },
     "cache forgotten": {"cache": lambda old, new, X: None},
     "cache of inputs that are not projected": {
-        "cache": lambda old, new, X: ((torch.zeros_like(new[0][0]), new[0][1]), new[1])
+        "cache": lambda old, new, X: new._replace(K=torch.zeros_like(new.K))
     },
     "new keys before the old ones": {
         "keys": lambda a, b, K, V: (torch.cat([K, a], 2), torch.cat([V, b], 2))
@@ -999,7 +1002,8 @@ DECODERS = {
             torch.cat([a[:1].expand_as(a), K], 2), torch.cat([b[:1].expand_as(b), V], 2))
     },
     "memory's keys exchanged with values": {
-        "cache": lambda old, new, X: (new[0], new[1][::-1])
+        "cache": lambda old, new, X: new._replace(
+            memory_K=new.memory_V, memory_V=new.memory_K)
     },
     "memory's mask forgotten": {"memory_mask": lambda s, X, mask: None},
     "memory's mask in training only": {
@@ -1123,7 +1127,7 @@ class Net(TransformerDecoder):
 
     def forward(self, tokens, memory, memory_mask=None, caches=None):
         start, change, output = self.parts
-        past = 0 if caches is None else caches[0][0][0].shape[2]
+        past = 0 if caches is None else caches[0].K.shape[2]
         X = self.embedding(tokens, past if start is None else start(past, tokens))
         X, caches = self.stack(X, memory, memory_mask, caches)
         X = X if output is None else output(X)
@@ -1332,8 +1336,6 @@ RIGHT = {
     "heads with bias and dropout": (own_finite(encoder_like), lambda: self_attention(True, 0.3)),
     "encoder block": (own_finite(encoder_like), make_book_block),
     "encoder block with dropout": (own_finite(encoder_like), lambda: EncoderBlock(*SIZES, 0.3)),
-    "encoder block with bias": (
-        own_finite(encoder_like), lambda: EncoderBlock(*SIZES, 0.1, bias=True)),
     "encoder block, partly frozen": (
         own_finite(encoder_like), lambda: frozen(make_book_block(), "W_q.weight", "bias")),
     "encoder block, frozen": (own_finite(encoder_like), lambda: frozen(make_book_block(), "")),

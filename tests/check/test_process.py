@@ -63,6 +63,13 @@ def test_to_wait_costs_a_part_of_what_to_compute_costs(monkeypatch, quick):
     assert child().spent() - before == pytest.approx(600 / process.PATIENCE, abs=5)
 
 
+def test_what_a_child_has_computed_is_known_when_it_is_gone():
+    ended = Child()
+    computed = ended.computed()
+    ended.end()
+    assert ended.computed() == computed > 0
+
+
 @pytest.mark.parametrize(
     "answer",
     [

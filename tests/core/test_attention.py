@@ -1,3 +1,6 @@
+import copy
+import io
+
 import pytest
 import torch
 from hypothesis import given
@@ -6,11 +9,14 @@ from torch import nn
 from torch.nn import functional as F
 
 from d2lmini import (
+    AttentionPooling,
     MultiHeadAttention,
     causal_mask,
     padding_mask,
     scaled_dot_product_attention,
 )
+from d2lmini.modern import GroupedQueryAttention
+from d2lmini.speed.attention import FastMultiHeadAttention, fast_attention
 
 pytestmark = pytest.mark.usefixtures("each_device")
 
@@ -21,7 +27,7 @@ def copy_attention(ours, theirs):
     with torch.no_grad():
         theirs.in_proj_weight.copy_(torch.cat([layer.weight for layer in layers]))
         theirs.out_proj.weight.copy_(ours.W_o.weight)
-        if theirs.in_proj_bias is not None:
+        if ours.W_q.bias is not None:  # PyTorch's biases start at 0
             theirs.in_proj_bias.copy_(torch.cat([layer.bias for layer in layers]))
             theirs.out_proj.bias.copy_(ours.W_o.bias)
 
@@ -131,6 +137,25 @@ def test_arguments_are_not_changed(seed):
     assert all(torch.equal(a, b) for a, b in zip(arguments, before, strict=True))
 
 
+def test_a_batch_of_none():
+    X = torch.randn(0, 5, 12)
+    theirs = nn.MultiheadAttention(12, 3, batch_first=True)
+    for make in MultiHeadAttention, FastMultiHeadAttention:
+        ours = make(12, 3, 0.0)
+        assert ours(X, X, X).shape == theirs(X, X, X)[0].shape == (0, 5, 12)
+        assert ours.attention_weights.shape == (0, 3, 5, 5)
+    assert GroupedQueryAttention(12, 2, 1)(X)[0].shape == (0, 5, 12)
+
+
+def test_a_score_too_large_for_float16():
+    """No scaling helps: the score itself is 80,000. A kernel that adds up in float32 does."""
+    X = torch.full((1, 1, 3, 64), 100.0, dtype=torch.float16)
+    root = 64**0.25
+    assert (X / root @ (X / root).mT).isinf().all()
+    assert scaled_dot_product_attention(X, X, X)[0].isnan().all()
+    assert (fast_attention(X, X, X) == 100).all()
+
+
 def test_no_heads():
     with pytest.raises(ValueError, match=r"num_heads \(0\) must be at least 1"):
         MultiHeadAttention(8, 0, 0.0)
@@ -141,6 +166,31 @@ def test_heads_must_divide_the_width():
         ValueError, match=r"num_hiddens \(10\) must be divisible by num_heads \(3\)"
     ):
         MultiHeadAttention(10, 3, 0.0)
+
+
+def saved_bytes(module):
+    file = io.BytesIO()
+    torch.save(module, file)
+    return file.tell()
+
+
+@pytest.mark.parametrize("make", [MultiHeadAttention, FastMultiHeadAttention])
+def test_the_last_pass_is_neither_saved_nor_copied(make):
+    attention, X = make(64, 4, 0.0), torch.randn(8, 500, 64)
+    before = saved_bytes(attention)
+    output = attention(X, X, X)
+    assert saved_bytes(attention) == saved_bytes(copy.deepcopy(attention)) == before
+    copied = copy.deepcopy(attention)
+    assert copied.last_pass is None and attention.last_pass is not None
+    assert torch.equal(copied(X, X, X), output)
+
+
+def test_the_weights_of_a_pooling_are_neither_saved_nor_copied():
+    pooling = AttentionPooling(8)
+    before = saved_bytes(pooling)
+    pooling(torch.randn(8, 500, 8))
+    assert pooling.weights.shape == (8, 500)
+    assert saved_bytes(pooling) == saved_bytes(copy.deepcopy(pooling)) == before
 
 
 def test_the_weights_of_a_pass_are_there_for_who_asks_and_not_kept():

@@ -175,7 +175,6 @@ BAD = [
     # masks
     ("padding_mask", "valid_lens", "list", lambda: padding_mask([3, 2], 3)),
     ("padding_mask", "valid_lens", "array", lambda: padding_mask(np.array([3, 2]), 3)),
-    ("padding_mask", "valid_lens", "None", lambda: padding_mask(None, 3)),
     ("padding_mask", "valid_lens", "floats", lambda: padding_mask(LENS.float(), 3)),
     ("padding_mask", "valid_lens", "booleans", lambda: padding_mask(LENS > 2, 3)),
     ("padding_mask", "valid_lens", "2-d", lambda: padding_mask(LENS[None], 3)),
@@ -237,7 +236,7 @@ BAD = [
     ("MultiHeadAttention", "values", "None", lambda: ATTENTION()(X, X, None)),
     ("MultiHeadAttention", "mask", "classic lengths", lambda: ATTENTION()(X, X, X, LENS)),
     ("MultiHeadAttention", "mask", "(batch, steps)", lambda: ATTENTION()(X, X, X, ANY)),
-    ("attention_weights", "last_pass", "none",
+    ("MultiHeadAttention", "attention_weights", "no pass",
      lambda: MultiHeadAttention(8, 2, 0.0).attention_weights),
     ("MultiHeadAttention", "dropout", "classic sizes",
      lambda: MultiHeadAttention(8, 8, 8, 8, 2, 0.5)),
@@ -260,13 +259,12 @@ BAD = [
     ("EncoderBlock", "num_hiddens", "zero", lambda: EncoderBlock(0, 16, 2, 0.1)),
     ("EncoderBlock", "num_heads", "wrong order", lambda: EncoderBlock(8, 2, 16, 0.1)),
     ("EncoderBlock", "ffn_num_hiddens", "None", lambda: EncoderBlock(8, None, 2, 0.1)),
-    ("EncoderBlock", "dropout", "layers there", lambda: EncoderBlock(8, 16, 2, 2, 0.1)),
+    ("EncoderBlock", "dropout", "layers there", lambda: EncoderBlock(8, 16, 2, 2)),
     ("EncoderBlock", "norm_shape", "classic sizes",
      lambda: EncoderBlock(8, 8, 8, 8, [3, 8], 8, 16, 2, 0.5)),
     ("EncoderBlock", "X", "ids", lambda: BLOCK()(IDS)),
     ("EncoderBlock", "X", "2-d", lambda: BLOCK()(FLAT)),
     ("EncoderBlock", "mask", "classic lengths", lambda: BLOCK()(X, LENS)),
-    ("DecoderBlock", "bias", "classic number", lambda: DecoderBlock(8, 16, 2, 0.1, 0)),
     ("DecoderBlock", "X", "width", lambda: DECODER_BLOCK()(WIDE, X)),
     ("DecoderBlock", "memory", "None", lambda: DECODER_BLOCK()(X, None)),
     ("DecoderBlock", "memory", "width", lambda: DECODER_BLOCK()(X, WIDE)),
@@ -286,8 +284,8 @@ BAD = [
     ("TokenEmbedding", "tokens", "list", lambda: TokenEmbedding(9, 8, 0.1)([[1, 2]])),
     ("TokenEmbedding", "tokens", "1-d", lambda: TokenEmbedding(9, 8, 0.1)(IDS[0])),
     ("TokenEmbedding", "tokens", "floats", lambda: TokenEmbedding(9, 8, 0.1)(IDS.float())),
-    ("TokenEmbedding", "token", "without a row", lambda: TokenEmbedding(6, 8, 0.1)(IDS)),
-    ("TokenEmbedding", "token", "negative", lambda: TokenEmbedding(6, 8, 0.1)(-IDS)),
+    ("TokenEmbedding", "tokens", "without a row", lambda: TokenEmbedding(6, 8, 0.1)(IDS)),
+    ("TokenEmbedding", "tokens", "negative", lambda: TokenEmbedding(6, 8, 0.1)(-IDS)),
     ("Encoder", "dropout", "too large", lambda: TransformerEncoder(9, 8, 16, 2, 1, 1.5)),
     ("Encoder", "num_layers", "bool", lambda: TransformerEncoder(9, 8, 16, 2, True, 0.1)),
     ("Encoder", "tokens", "array", lambda: NET().encoder(IDS.numpy(), LENS)),
@@ -300,7 +298,6 @@ BAD = [
     ("Decoder", "caches", "classic", lambda: NET().decoder(IDS, X, None, [None, None])),
     ("EncoderDecoder", "encoder", "None", lambda: EncoderDecoder(None, NET().decoder)),
     ("EncoderDecoder", "decoder", "a class", lambda: EncoderDecoder(NET(), DecoderStack)),
-    ("EncoderDecoder", "valid_lens", "missing", lambda: NET()(IDS, IDS, None)),
     ("EncoderDecoder", "valid_lens", "one for two", lambda: NET()(IDS, IDS, LENS[:1])),
     ("EncoderDecoder", "memory", "rows", lambda: NET()(IDS[:1], IDS, LENS[:1])),
     # text and batches
@@ -314,9 +311,9 @@ BAD = [
     ("Vocab", "min_freq", "classic tokens", lambda: Vocab(["he is"], ["<pad>", "<eos>"])),
     ("Vocab[]", "tokens", "number", lambda: VOCAB[3]),
     ("Vocab[]", "tokens", "ids", lambda: VOCAB[[3, 4]]),
-    ("to_tokens", "token", "too large", lambda: VOCAB.to_tokens([4, 99])),
-    ("to_tokens", "token", "negative", lambda: VOCAB.to_tokens([-1])),
-    ("to_tokens", "token", "words", lambda: VOCAB.to_tokens(["he"])),
+    ("to_tokens", "ids", "too large", lambda: VOCAB.to_tokens([4, 99])),
+    ("to_tokens", "ids", "negative", lambda: VOCAB.to_tokens([-1])),
+    ("to_tokens", "ids", "words", lambda: VOCAB.to_tokens(["he"])),
     ("to_tokens", "ids", "one number", lambda: VOCAB.to_tokens(4)),
     ("encode", "sentences", "one string", lambda: encode("he is", VOCAB, 4)),
     ("encode", "sentences", "None inside", lambda: encode(["he is", None], VOCAB, 4)),
@@ -465,8 +462,8 @@ BAD = [
     ("train", "batch", "list of tensors", lambda: fit(data=[IDS, IDS])),
     ("train", "batch", "dictionaries", lambda: fit(data=[{"src": IDS}])),
     ("train", "batch", "lists inside", lambda: fit(data=[([1, 2], [3, 4])])),
-    ("train", "token", "val ids", lambda: fit(val_batches=batches([IDS + 9, LENS, IDS, LENS], 2))),
-    ("train", "token", "ids of a list", lambda: fit(data=[(IDS + 9, LENS, IDS, LENS)])),
+    ("train", "tokens", "val ids", lambda: fit(val_batches=batches([IDS + 9, LENS, IDS, LENS], 2))),
+    ("train", "tokens", "ids of a list", lambda: fit(data=[(IDS + 9, LENS, IDS, LENS)])),
     ("train", "loss", "no count", lambda: fit(loss=lambda *given: LOSS(*given)[0])),
     ("train", "loss", "a vector", lambda: fit(loss=lambda *given: (LOSS(*given)[0][None], 2))),
     ("train", "loss", "detached", lambda: fit(loss=lambda *given: (LOSS(*given)[0].detach(), 2))),
@@ -480,7 +477,7 @@ BAD = [
     ("train_seq2seq", "label_smoothing", "2", lambda: fit_pairs(VOCAB, label_smoothing=2)),
     ("train_seq2seq", "tgt_vocab", "a list", lambda: fit_pairs(["he", "is"])),
     ("train_seq2seq", "tgt_vocab", "classic order", lambda: fit_pairs(CPU)),
-    ("train_seq2seq", "token", "no row", lambda: fit_pairs(VOCAB, net=tiny_net(5, 5))),
+    ("train_seq2seq", "tokens", "no row", lambda: fit_pairs(VOCAB, net=tiny_net(5, 5))),
     ("evaluate", "batches", "empty", lambda: evaluate(NET(), [], LOSS, CPU)),
     ("evaluate", "net", "None", lambda: evaluate(None, pairs(), LOSS, CPU)),
     ("evaluate", "device", "no such", lambda: evaluate(NET(), pairs(), LOSS, "gpu")),
@@ -595,9 +592,7 @@ RAW = {
     "Decoder: caches, classic",
     "cut_padding: batch, odd",
     "train_step: loss, None",
-    # There is no pass to compute it from: one line, which shows it.
-    "attention_weights: last_pass, none",
-    # Ids are looked at once a data set (training_arguments.check_token_ids), not in each step.
+    # Ids are looked at once a data set (arguments.check_token_ids), not in each step.
     "cross_entropy: labels, no row",
     "cross_entropy: labels, ignored",
 }
@@ -651,5 +646,5 @@ def test_a_refused_training_has_changed_nothing():
         lambda: fit(net=net, device="gpu"),
         lambda: fit(net=net, val_batches=unknown),
     ):
-        assert judge("warmup_steps|device|token", call)[0] == "clear"
+        assert judge("warmup_steps|device|tokens", call)[0] == "clear"
     assert all(torch.equal(before[name], t) for name, t in net.state_dict().items())

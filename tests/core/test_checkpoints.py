@@ -183,7 +183,7 @@ REFUSED = {
     "no checkpoint": ({"format": "photo"}, r"must be a checkpoint of d2lmini"),
     "of another learning rate": ({"settings": {"lr": 0.5, "warmup_steps": 4}},
         r"its lr was 0.5, this one's is 0.01"),
-    "of another net": ({"net": {}}, r"is of another network: its .* has the shape None"),
+    "of another net": ({"net": {}}, r"is from another network: its .* has the shape None"),
     "with an object": ({"steps": [Program()]}, r"holds more than numbers"),
 }  # fmt: skip
 
@@ -205,7 +205,7 @@ def test_a_file_of_another_kind_is_refused_and_left_as_it_was(
 def test_a_bare_pickle_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run.pt").write_bytes(pickle.dumps(Program()))
-    with pytest.raises(ValueError, match="cut short, or is none"):
+    with pytest.raises(ValueError, match="cut short, or something else"):
         run(tmp_path / "run.pt")
     assert os.listdir(tmp_path) == ["run.pt"]
     with pytest.raises(FileNotFoundError):

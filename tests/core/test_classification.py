@@ -100,7 +100,7 @@ def test_a_verdict_says_what_was_read(net):
     assert verdict.probabilities[verdict.label] == max(verdict.probabilities)
     cut = classify(net, "The plot is dull.", vocab, 3, CPU)
     assert cut.tokens == ["the", "plot", "<eos>"]
-    with pytest.raises(ValueError, match="at least one word of the vocabulary"):
+    with pytest.raises(ValueError, match="must hold a word of the vocabulary"):
         classify(net, "something the plot", vocab, 2, CPU)
 
 

@@ -101,7 +101,7 @@ def test_a_mask_must_broadcast_to_the_scores(shape):
 
 def test_wrong_lengths():
     with pytest.raises(
-        ValueError, match=r"valid_lens \(\[4\]\) must lie between 0 and num_steps"
+        ValueError, match=r"valid_lens \(4\) must be at most num_steps \(3\)"
     ):
         padding_mask(torch.tensor([4]), 3)
     with pytest.raises(ValueError, match=r"must have shape \(batch,\), got \(1, 1\)"):
@@ -109,6 +109,6 @@ def test_wrong_lengths():
     with pytest.raises(TypeError, match="valid_lens must hold integers"):
         padding_mask(torch.tensor([2.0]), 3)
     with pytest.raises(
-        ValueError, match=r"num_keys \(2\) must be at least num_queries \(3\)"
+        ValueError, match=r"num_queries \(3\) must be at most num_keys \(2\)"
     ):
         causal_mask(3, 2)

@@ -146,7 +146,7 @@ def test_a_checkpoint_of_another_step_is_refused(tmp_path):
 
 def test_bad_arguments():
     with pytest.raises(
-        ValueError, match=r"dtype \(torch.float64\) must be one of torch.b"
+        ValueError, match=r"dtype \(torch.float64\) must be one of .torch.b"
     ):
         MixedPrecisionStep(CPU, torch.float64)
     with pytest.raises(ValueError, match=r"num_parts \(0\) must"):

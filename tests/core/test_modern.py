@@ -7,13 +7,13 @@ from torch import nn
 from torch.nn import functional as F
 
 from d2lmini import at_random, check
+from d2lmini.losses import next_token_loss
 from d2lmini.modern import (
     GroupedQueryAttention,
     LanguageModel,
     ModernBlock,
     RMSNorm,
     SwiGLU,
-    next_token_loss,
     rotate,
 )
 from d2lmini.speed.batched_search import extend
@@ -139,7 +139,7 @@ def test_a_model_with_a_cache_says_the_same(num_kv_heads):
         logits, caches = net(part, caches)
         parts.append(logits)
     torch.testing.assert_close(torch.cat(parts, dim=1), whole)
-    assert caches[0][0].shape == (3, num_kv_heads, 9, WIDTH // HEADS)
+    assert caches[0].V.shape == (3, num_kv_heads, 9, WIDTH // HEADS)
 
 
 def test_the_output_layer_is_the_embedding():
@@ -206,7 +206,7 @@ def test_a_small_model_learns_to_count():
         (lambda: GroupedQueryAttention(16, 4, 0), r"num_kv_heads \(0\)"),
         (lambda: SwiGLU(16, 0), r"ffn_num_hiddens \(0\)"),
         (lambda: LanguageModel(11, 16, 24, 4, 2, 0, 9), r"num_layers \(0\)"),
-        (lambda: tiny_model()(torch.tensor([[11]])), r"token id \(11\)"),
+        (lambda: tiny_model()(torch.tensor([[11]])), r"tokens \(11\) must be at most"),
         (lambda: tiny_model()(torch.tensor([1])), "tokens"),
         (lambda: extend(tiny_model(), torch.tensor([[1]]), 0), r"num_steps \(0\)"),
         (lambda: extend(tiny_model(), [[1]], 3), "tokens"),
@@ -237,7 +237,7 @@ def test_a_text_has_a_greatest_length():
     net = tiny_model()
     _, caches = net(torch.ones(1, 39, dtype=torch.long))
     net(torch.tensor([[1]]), caches)
-    said = r"text \(41 tokens\) must be at most max_len \(40\) long"
+    said = r"text length \(41\) must be at most max_len \(40\)"
     with pytest.raises(ValueError, match=said):
         net(torch.tensor([[1, 1]]), caches)
     with pytest.raises(ValueError, match=said):

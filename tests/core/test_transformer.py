@@ -1,3 +1,5 @@
+import inspect
+
 import pytest
 import torch
 from conftest import tiny_net
@@ -7,6 +9,7 @@ from test_attention import copy_attention
 from torch import nn
 
 from d2lmini import (
+    Classifier,
     DecoderBlock,
     EncoderBlock,
     EncoderDecoder,
@@ -16,10 +19,16 @@ from d2lmini import (
     TokenEmbedding,
     TransformerDecoder,
     TransformerEncoder,
+    beam_search,
+    beam_search_batch,
     causal_mask,
+    generate,
+    greedy_search,
     padding_mask,
     sinusoidal_table,
 )
+from d2lmini.speed.attention import use_fast_layers
+from d2lmini.speed.one_sentence import fast_greedy_search
 
 pytestmark = pytest.mark.usefixtures("each_device")
 
@@ -42,7 +51,7 @@ def copy_ffn_and_norms(ours, theirs):
 
 
 def test_encoder_block_equals_pytorch():
-    ours = EncoderBlock(8, 16, 2, 0.0, bias=True)
+    ours = EncoderBlock(8, 16, 2, 0.0)
     theirs = nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True)
     copy_attention(ours.attention, theirs.self_attn)
     copy_ffn_and_norms(ours, theirs)
@@ -52,21 +61,14 @@ def test_encoder_block_equals_pytorch():
 
 
 @pytest.mark.parametrize("block", [EncoderBlock, DecoderBlock])
-def test_biases_are_there_if_asked_for(block):
-    """All four of each attention, trained like any parameter; none of them without being asked."""
-
-    def biases(**settings):
-        named = block(8, 16, 2, 0.0, **settings).named_parameters()
-        return [
-            name for name, _ in named if "attention" in name and name.endswith("bias")
-        ]
-
-    assert biases() == biases(bias=False) == []
-    assert len(biases(bias=True)) == 4 * (1 if block is EncoderBlock else 2)
+def test_the_attentions_of_a_block_have_no_biases(block):
+    names = [name for name, _ in block(8, 16, 2, 0.0).named_parameters()]
+    assert not [n for n in names if "attention" in n and n.endswith("bias")]
+    assert "bias" not in inspect.signature(block).parameters
 
 
 def test_decoder_block_equals_pytorch():
-    ours = DecoderBlock(8, 16, 2, 0.0, bias=True)
+    ours = DecoderBlock(8, 16, 2, 0.0)
     theirs = nn.TransformerDecoderLayer(8, 2, 16, 0.0, batch_first=True)
     copy_attention(ours.self_attention, theirs.self_attn)
     copy_attention(ours.cross_attention, theirs.multihead_attn)
@@ -161,6 +163,64 @@ def test_attention_weights_of_the_last_pass():
     assert (cross[:, 1, ..., 3:] == 0).all()
 
 
+@pytest.mark.parametrize("fast", [False, True])
+def test_a_forward_hook_sees_every_attention(fast):
+    net, called = tiny_net(), []
+    if fast:
+        use_fast_layers(net)
+    for name, module in net.named_modules():
+        if isinstance(module, MultiHeadAttention):
+            module.register_forward_hook(
+                lambda module, inputs, output, name=name: called.append(
+                    (name, output.shape)
+                )
+            )
+    net(torch.randint(11, (2, 5)), torch.randint(13, (2, 4)), torch.tensor([5, 3]))
+    parts = [("encoder", "attention", 5)]
+    parts += [("decoder", "self_attention", 4), ("decoder", "cross_attention", 4)]
+    assert sorted(called) == sorted(
+        (f"{side}.stack.blocks.{i}.{part}", (2, steps, 8))
+        for side, part, steps in parts
+        for i in range(2)
+    )
+
+
+def test_a_decoder_projects_the_memory_once():
+    """Cross-attention keeps the keys and values of the source from step to step."""
+    net, calls = tiny_net(), []
+    for block in net.decoder.stack.blocks:
+        block.cross_attention.W_k.register_forward_hook(lambda *_: calls.append(1))
+    memory, caches = torch.randn(1, 5, 8), None
+    for _ in range(3):
+        _, caches = net.decoder(torch.tensor([[1]]), memory, None, caches)
+    assert len(calls) == 2
+
+
+def test_the_parts_of_a_cache_have_names():
+    memory = torch.randn(2, 5, 8)
+    _, caches = tiny_net().decoder(torch.ones(2, 3, dtype=torch.long), memory)
+    for cache in caches:
+        assert cache.K.shape == cache.V.shape == (2, 2, 3, 4)
+        assert cache.memory_K.shape == cache.memory_V.shape == (2, 2, 5, 4)
+
+
+def test_without_lengths_nothing_is_padding():
+    net, src, tgt = (
+        tiny_net().eval(),
+        torch.randint(11, (1, 5)),
+        torch.randint(13, (1, 4)),
+    )
+    lens = torch.tensor([5])
+    assert torch.equal(net(src, tgt), net(src, tgt, lens))
+    assert torch.equal(net(src, tgt, None), net(src, tgt))
+    for search in greedy_search, fast_greedy_search, generate:
+        assert search(net, src, None, 1, 2, 6) == search(net, src, lens, 1, 2, 6)
+    for search in beam_search, beam_search_batch:
+        assert search(net, src, None, 1, 2, 6, 3) == search(net, src, lens, 1, 2, 6, 3)
+    judge = Classifier(net.encoder, 8, 2, 0.0)
+    assert torch.equal(judge(src), judge(src, lens))
+
+
 def test_the_stack_takes_any_embedding():
     features = torch.randn(2, 7, 3)
     embedding = nn.Sequential(
@@ -216,7 +276,8 @@ def test_embeddings_start_with_the_scale_of_the_positions():
 @pytest.mark.parametrize("token", [-1, 11])
 def test_a_token_outside_the_vocabulary(token):
     with pytest.raises(
-        ValueError, match=rf"token id \({token}\) must lie in \[0, .*= \[0, 11\)"
+        ValueError,
+        match=rf"tokens \({token}\) must be at (most vocab_size - 1 \(10\)|least 0)",
     ):
         tiny_net()(torch.tensor([[3, token]]), torch.tensor([[0]]), torch.tensor([2]))
 
@@ -225,7 +286,9 @@ def test_a_token_outside_the_vocabulary_while_decoding():
     net = tiny_net()
     memory = torch.randn(1, 2, 8)
     _, caches = net.decoder(torch.tensor([[1]]), memory)
-    with pytest.raises(ValueError, match=r"token id \(13\) must lie in"):
+    with pytest.raises(
+        ValueError, match=r"tokens \(13\) must be at most vocab_size - 1"
+    ):
         net.decoder(torch.tensor([[13]]), memory, None, caches)
 
 

@@ -17,6 +17,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from d2lmini.check.grading import ALMOST, NOT_ATTEMPTED, RIGHT, WRONG, all_exercises
+from d2lmini.check.process import PATIENCE, Child
 from d2lmini.course.__main__ import main
 from d2lmini.course.assignment import needed, tasks_of
 from d2lmini.course.copies import mark_answers
@@ -416,13 +417,45 @@ def test_an_answer_that_takes_all_the_time_leaves_none(monkeypatch, marks):
     assert "took all of the 0 seconds" in found["masks-3"].message
 
 
-def test_what_the_answers_before_took_is_not_given_again(monkeypatch, marks):
-    clock = SimpleNamespace(monotonic=itertools.count(0.0, step=70.0).__next__)
-    monkeypatch.setattr("d2lmini.course.marking.time", clock)  # 50 s left, then none
-    first, second = [task.name for task in MASKS if task.name in ("masks-2", "masks-3")]
-    found = marks(**{name: RIGHT_CELLS[name] for name in (first, second)})
-    assert found[first].verdict == RIGHT
-    assert "took all of the 120 seconds" in found[second].message
+@pytest.fixture
+def on_a_clock(monkeypatch, marks):
+    """A function: seconds between two looks at the clock, answers -> their marks."""
+
+    def on_a_clock(step, *cells):
+        clock = SimpleNamespace(monotonic=itertools.count(0.0, step).__next__)
+        monkeypatch.setattr("d2lmini.course.marking.time", clock)
+        # Within an answer no time passes.
+        still = SimpleNamespace(monotonic=lambda: 0.0)
+        monkeypatch.setattr("d2lmini.check.process.time", still)
+        names = "masks-2", "masks-3", "masks-5"
+        found = marks(**dict(zip(names, cells, strict=False)))
+        return [found[name] for name in names[: len(cells)]]
+
+    return on_a_clock
+
+
+TWO_RIGHT = RIGHT_CELLS["masks-2"], RIGHT_CELLS["masks-3"]
+
+
+def test_on_a_busy_machine_a_submission_has_the_same_time_to_compute(on_a_clock):
+    assert [mark.verdict for mark in on_a_clock(70.0, *TWO_RIGHT)] == [RIGHT, RIGHT]
+
+
+def test_a_submission_that_sleeps_ends(on_a_clock):
+    first, second = on_a_clock(70.0 * PATIENCE, *TWO_RIGHT)  # 50 s left, then none
+    assert first.verdict == RIGHT
+    assert "took all of the 120 seconds" in second.message
+
+
+def test_what_the_answers_before_computed_is_not_given_again(monkeypatch, on_a_clock):
+    """Each answer ends its child, which has computed for 70 s."""
+    monkeypatch.setattr(Child, "computed", lambda self: 70.0 * (not self.is_alive()))
+    ends = [
+        cell("import os\nos._exit(0)", name, "*_") for name in ("masks-2", "masks-3")
+    ]
+    *first, last = on_a_clock(0.0, *ends, RIGHT_CELLS["masks-5"])
+    assert {mark.message for mark in first} == {"The answer ended Python itself."}
+    assert "took all of the 120 seconds" in last.message
 
 
 NO_ANSWERS = {

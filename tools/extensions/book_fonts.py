@@ -17,6 +17,7 @@ from fontTools import subset
 from fontTools.ttLib import TTFont
 
 from tools.kept import kept
+from tools.whole_files import write_bytes, write_text
 
 # Latin with accents, Greek, punctuation, arrows, mathematical signs
 CHARACTERS = "U+20-17F,U+370-3FF,U+2010-2044,U+2190-21FF,U+2200-22FF,U+25A0-25FF,U+2605"
@@ -65,7 +66,7 @@ def cut_down(source, name, characters, target):
     """Write a web font under a new name, with only these characters."""
     inputs = Path(source), name, repr(sorted(characters)), Path(__file__)
     make = functools.partial(cut, source, name, characters)
-    target.write_bytes(kept(f"font-{target.stem}", inputs, make))
+    write_bytes(target, kept(f"font-{target.stem}", inputs, make))
 
 
 def cut(source, name, characters):
@@ -116,9 +117,9 @@ def make_fonts(app):
         unicodes = subset.parse_unicodes(characters)
         cut_down(font_file(family, style), name, unicodes, folder / "fonts" / file)
         licence = folder / "fonts" / f"{plain}-LICENSE.txt"
-        licence.write_text(font_licence(family), encoding="utf-8")
+        write_text(licence, font_licence(family))
         faces.append(FACE.format(name=name, style=style, weights=weights, file=file))
-    (folder / "fonts.css").write_text("".join(faces), encoding="utf-8")
+    write_text(folder / "fonts.css", "".join(faces))
     app.config.html_static_path.append(str(folder))
     app.add_css_file("fonts.css", priority=100)
 

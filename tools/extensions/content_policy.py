@@ -11,6 +11,7 @@ import hashlib
 import re
 
 from tools.extensions.html_build import after_html_build
+from tools.whole_files import write_text
 
 # For a page opened from the disk, 'self' covers any file, but not form targets in Firefox.
 POLICY = {
@@ -61,7 +62,7 @@ def write_policies(app, out):
         # Skip the theme's templates, and slides, which are self-contained.
         if not {"_static", "slides"} & set(path.relative_to(out).parts):
             page = path.read_text(encoding="utf-8")
-            path.write_text(with_policy(page), encoding="utf-8")
+            write_text(path, with_policy(page))
 
 
 def setup(app):

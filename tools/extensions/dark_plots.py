@@ -16,6 +16,8 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from PIL import Image
 
+from tools.whole_files import write_text
+
 # Run by path, since importing the package would load PyTorch, which takes seconds.
 PACKAGE = Path(__file__).parents[2] / "d2lmini"
 SCALES = run_path(str(PACKAGE / "figures" / "colours.py"))
@@ -72,7 +74,10 @@ def partner(colour):
         rgb = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
         (found,), (off,) = on_scale(np.array([rgb]))
         if off > 3:
-            raise ValueError(f"colour {colour} of a plot needs a partner in {__file__}")
+            raise ValueError(
+                f"colour ({colour}) of a plot must have a partner for the dark theme: add it to "
+                "PARTNER in tools/extensions/dark_plots.py"
+            )
         return "#" + bytes(found.tolist()).hex()
     return PARTNER[colour]
 
@@ -123,7 +128,7 @@ def pair(app, pagename, templatename, context, doctree):
             source = Path(app.srcdir) / sources[source.name]
         svg = source.read_text("utf-8")
         images.mkdir(exist_ok=True)
-        (images / f"{name}-dark.svg").write_text(dark(svg), "utf-8")
+        write_text(images / f"{name}-dark.svg", dark(svg))
         size, width = SIZE.search(svg).group(0, 1)  # reserves the space on the page
         size += f' style="--width: {width}px"'  # for book.css, on phones
         return "".join(  # lazy: the hidden one is not loaded

@@ -11,6 +11,7 @@ from pathlib import Path
 from docutils import nodes
 
 from tools.extensions.addresses import ROOT
+from tools.whole_files import write_bytes
 
 LINK = re.compile(r"\[([^]]+)\]\(([\w-]+)\.ipynb#(figure-\w+)\)")
 STILL = re.compile(
@@ -40,7 +41,7 @@ def still_of(app, chapter, figure):
             if name == figure:
                 path = Path(app.outdir) / "_images" / f"{chapter}-{figure}.svg"
                 path.parent.mkdir(exist_ok=True)
-                path.write_bytes(base64.b64decode(data))
+                write_bytes(path, base64.b64decode(data))
                 return f'<img alt="{alt}" src="../_images/{path.name}" loading="lazy">'
     raise ValueError(f"{chapter} has no {figure}")
 

@@ -14,6 +14,7 @@ import tinycss2
 from tools.extensions.book_fonts import cut_down
 from tools.extensions.html_build import after_html_build
 from tools.kept import kept
+from tools.whole_files import write_text
 
 SHEETS = ("styles/*.css", "mystnb.*.css")
 WORD = re.compile(r"[\w-]+")
@@ -95,7 +96,7 @@ def make_light(app, out):
         css = with_imports(path)
         inputs = css, repr(sorted(words & {*NAME.findall(css)})), Path(__file__)
         css = kept(path.name, inputs, lambda css=css: cut_sheet(css, words)).decode()
-        path.write_text(css, encoding="utf-8")
+        write_text(path, css)
         icons.update(map(ord, ICON.findall(css)))
     for path in static.glob("vendor/fontawesome/webfonts/*.woff2"):
         cut_down(path, "Book Icons", icons, path)

@@ -20,6 +20,7 @@ from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from tools.extensions.html_build import after_html_build
+from tools.whole_files import write_text
 
 THEBE = re.compile(r"<script(?:[^>]*x-thebe-config.>|>kernelName).*?</script>", re.S)
 # Files of thebe, and of sphinx-design, whose cards and tabs the book does not use.
@@ -102,7 +103,7 @@ def move_out(app, context, buffer):
         name = f"{hashlib.sha256(data.encode()).hexdigest()[:16]}.js"
         path = Path(app.outdir) / "_static" / "weights" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f'(window.d2lminiBytes ??= {{}})["{name}"]="{data}";', "utf-8")
+        write_text(path, f'(window.d2lminiBytes ??= {{}})["{name}"]="{data}";')
         buffer["file"] = context["pathto"](f"_static/weights/{name}", resource=True)
 
 

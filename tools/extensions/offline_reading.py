@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from tools.extensions.html_build import after_html_build
+from tools.whole_files import write_text
 
 LOADED = re.compile(r'(?:src|href)="((?:_static/|searchindex\.js)[^"]*)"')
 
@@ -28,7 +29,7 @@ def write_worker(app, out):
     # Without repetitions, which Cache.addAll refuses
     search = list(dict.fromkeys(["search.html", *search]))
     source = source.replace("{search}", json.dumps(search))
-    (out / "sw.js").write_text(source, encoding="utf-8")
+    write_text(out / "sw.js", source)
 
 
 def setup(app):

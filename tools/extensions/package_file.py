@@ -13,6 +13,7 @@ from pathlib import Path
 from tools.extensions.addresses import ROOT, wheel_name
 from tools.extensions.html_build import after_html_build
 from tools.kept import kept
+from tools.whole_files import write_bytes
 
 WHAT = ("d2lmini", "pyproject.toml", "README.md", "LICENSE")
 # Leftovers of tools, and unfinished recordings of results
@@ -37,7 +38,7 @@ def build_wheel(folder):
     with tempfile.TemporaryDirectory() as copy:
         copy_project(WHAT, Path(copy))
         wheel = kept("wheel", contents(Path(copy)), lambda: wheel_of(Path(copy)))
-    (folder / wheel_name()).write_bytes(wheel)
+    write_bytes(folder / wheel_name(), wheel)
 
 
 def contents(folder):

@@ -19,6 +19,7 @@ from sphinx.search import IndexBuilder
 
 from tools.extensions.html_build import after_html_build
 from tools.kept import kept
+from tools.whole_files import write_text
 
 # Folded code and printed outputs, half of the text, and whatever would give an answer away
 NOT_SAID = (
@@ -115,7 +116,7 @@ def write_index(app, out):
     pages = [(name, (out / f"{name}.html").read_text("utf-8")) for name in names]
     index = section_index(pages, app.env)
     body = json.dumps(index, ensure_ascii=False, separators=",:")
-    (out / "searchindex.js").write_text(f"Search.setIndex({body})", encoding="utf-8")
+    write_text(out / "searchindex.js", f"Search.setIndex({body})")
 
 
 def add_script(app, pagename, templatename, context, doctree):

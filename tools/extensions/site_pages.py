@@ -16,6 +16,7 @@ from docutils import nodes
 
 from tools.extensions.addresses import site_address
 from tools.extensions.html_build import after_html_build
+from tools.whole_files import write_text
 
 LENGTH = 200  # characters of a description; search engines show fewer
 SENTENCE = re.compile(r"\S.*?[.?!](?=\s|$)")
@@ -87,8 +88,8 @@ def write_files(app, out):
         urls = [urljoin(address, f"{page}.html") for page in sorted(app.env.found_docs)]
         entries = "\n".join(f"<url><loc>{escape(url)}</loc></url>" for url in urls)
         sitemap = f'<urlset xmlns="{SITEMAP}">\n{entries}\n</urlset>\n'
-        (out / "sitemap.xml").write_text(sitemap, encoding="utf-8")
-    (out / "robots.txt").write_text(robots, encoding="utf-8")
+        write_text(out / "sitemap.xml", sitemap)
+    write_text(out / "robots.txt", robots)
     # People share links to the site itself, so these get the front page's description.
     title = app.config.html_title
     description = description_of(app.env.get_doctree(root))
@@ -98,7 +99,7 @@ def write_files(app, out):
         tags=tags_of(app, root, title, description),
         page=f"{root}.html",
     )
-    (out / "index.html").write_text(redirect, encoding="utf-8")
+    write_text(out / "index.html", redirect)
 
 
 def setup(app):

@@ -28,6 +28,7 @@ from tools.extensions.html_build import after_html_build
 from tools.extensions.install_cell import requirement, with_install_cell
 from tools.extensions.package_file import contents, copy_project
 from tools.kept import kept
+from tools.whole_files import write_bytes, write_text
 
 PROJECT = (
     *(".ci", ".devcontainer", ".dockerignore", ".gitattributes", ".github", ".gitignore"),
@@ -63,7 +64,7 @@ def lead_to_site(folder, site):
             if cell.cell_type == "markdown":
                 cell.source = with_links_to(site, cell.source)
         text = text_of(with_install_cell(notebook, requirement("", site)))
-        path.write_text(text, encoding="utf-8", newline="\n")
+        write_text(path, text)
 
 
 def write_zip(path, fill):
@@ -77,7 +78,7 @@ def write_zip(path, fill):
             archive = shutil.make_archive(str(folder), "zip", name, folder.name)
             return Path(archive).read_bytes()
 
-        path.write_bytes(kept(path.stem, contents(folder), make))
+        write_bytes(path, kept(path.stem, contents(folder), make))
 
 
 def zip_notebooks(wheel, path):

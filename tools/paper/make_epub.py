@@ -13,9 +13,11 @@ from html import escape
 from itertools import zip_longest
 from pathlib import Path
 
+from tools.browser import chromium
 from tools.extensions.addresses import file_name
 from tools.paper import paper
 from tools.paper.paper import CSS, NOTE, new
+from tools.whole_files import whole
 
 MATHML = "http://www.w3.org/1998/Math/MathML"
 # A path without points in a plot
@@ -225,7 +227,10 @@ def files_of(book, page):
 
 def write(path, book, files):
     """Write the ePub, a zip whose first file states its type."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as epub:
+    with (
+        whole(path) as part,
+        zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as epub,
+    ):
         epub.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
         epub.writestr("META-INF/container.xml", paper.template("epub-container.xml"))
         epub.writestr("book/package.opf", opf(book, files))
@@ -237,7 +242,7 @@ def main(built):
     """Make the ePub, next to the pages."""
     book = paper.read_book(Path(built).resolve())
     path = book.built / f"{file_name()}.epub"
-    with paper.chromium() as browser:
+    with chromium() as browser:
         page = browser.new_page()
         page.goto((book.built / "search.html").as_uri())
         files = files_of(book, page)

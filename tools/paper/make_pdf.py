@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pikepdf
 
+from tools.browser import chromium
 from tools.extensions.addresses import file_name
 from tools.paper import paper
 from tools.paper.paper import CSS, NOTE
+from tools.whole_files import whole
 
 # The browser rounds fraction bars, roots and hairlines to its pixels. With pixels of a quarter of
 # the size, nobody sees it.
@@ -80,7 +82,7 @@ def pages_of(pdf):
 
 def print_book(book, path):
     """Print the book to a file."""
-    with tempfile.TemporaryDirectory() as folder, paper.chromium() as browser:
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         file, draft = Path(folder) / "book.html", Path(folder) / "draft.pdf"
         file.write_text(document(book), "utf-8")
         page = browser.new_page()
@@ -96,7 +98,9 @@ def print_book(book, path):
                     pdf.docinfo["/Author"] = book.author
                     pdf.Root.PageMode = pikepdf.Name.UseOutlines
                     # Object streams halve the size: a tagged PDF has tens of thousands of objects.
-                    pdf.save(path, object_stream_mode=pikepdf.ObjectStreamMode.generate)
+                    packed = pikepdf.ObjectStreamMode.generate
+                    with whole(path) as part:
+                        pdf.save(part, object_stream_mode=packed)
                     return
             page.evaluate("pages => fillIn(pages)", pages)
 

@@ -13,15 +13,12 @@ Every id is prefixed by its page (page-02-masks-masks-1), and links are adapted.
 
 import copy
 import re
-import shutil
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urldefrag
 
 import yaml
 from bs4 import BeautifulSoup
-from playwright.sync_api import sync_playwright
 
 from tools.extensions.addresses import addresses, settings
 from tools.extensions.figure_links import titles
@@ -270,16 +267,3 @@ def cover(book):
     title = f'<p class="cover-title">{book.title}</p>'
     author = f'<p class="cover-author">{book.author}</p>'
     return f'<div class="cover">{title}{picture}{author}</div>'
-
-
-@contextmanager
-def chromium():
-    """A Chromium of this machine, without a network."""
-    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
-    path = next(filter(None, map(shutil.which, names)), None)
-    place = {"executable_path": path} if path else {"channel": "chrome"}
-    flags = ["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND"]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(args=flags, **place)
-        yield browser
-        browser.close()

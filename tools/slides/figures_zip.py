@@ -30,6 +30,7 @@ from tools.extensions.figure_links import STILL, titles
 from tools.extensions.portable import expanded
 from tools.kept import kept
 from tools.slides.make_slides import CHAPTERS, ROOT, VIEW, address_of, ran
+from tools.whole_files import write_bytes
 
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 ElementTree.register_namespace("", SVG[1:-1])
@@ -161,7 +162,7 @@ def main(build):
     inputs = [json.dumps(expanded(path)) for path in paths]
     inputs += [repr(settings()), repr(titles()), Path(__file__)]
     data = kept("figures", inputs, lambda: zipped(build))
-    (build / "html" / "figures.zip").write_bytes(data)
+    write_bytes(build / "html" / "figures.zip", data)
 
 
 def zipped(build):

@@ -32,6 +32,7 @@ from tools.extensions.code_hues import paint_code
 from tools.extensions.offline_book import light_state
 from tools.extensions.portable import CLOSED, expanded
 from tools.kept import kept
+from tools.whole_files import write_bytes, write_text
 
 ROOT = Path(__file__).parents[2]
 LOOKS = Path(__file__).parent / "slides_template"
@@ -314,10 +315,11 @@ def main(build):
             return deck(chapter, *ran(path, cache), looks, config).encode()
 
         inputs = json.dumps(expanded(path)), *made_by
-        (out / chapter.page).write_bytes(kept(f"slides-{chapter.slug}", inputs, make))
+        page = kept(f"slides-{chapter.slug}", inputs, make)
+        write_bytes(out / chapter.page, page)
         decks.append(f'<li><a href="{chapter.page}">{chapter.title}</a></li>')
     index = template("list.html", book=config["title"], decks="\n".join(decks))
-    (out / "index.html").write_text(index, encoding="utf-8", newline="\n")
+    write_text(out / "index.html", index)
 
 
 if __name__ == "__main__":

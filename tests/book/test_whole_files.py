@@ -1,0 +1,81 @@
+"""A build that is killed leaves whole files, or none."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tools.extensions import take_away
+from tools.paper import make_epub
+from tools.slides import figures_zip
+from tools.whole_files import whole
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def files_in(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_writer_that_is_interrupted_leaves_the_old_file_or_none(tmp_path):
+    path = tmp_path / "file"
+    for old in ({}, {"file": b"old"}):
+        for name, data in old.items():
+            (tmp_path / name).write_bytes(data)
+        with pytest.raises(KeyboardInterrupt), whole(path) as part:
+            part.write_bytes(b"ne")
+            interrupt()
+        assert files_in(tmp_path) == old
+    with whole(path) as part:
+        part.write_bytes(b"new")
+    assert files_in(tmp_path) == {"file": b"new"}
+
+
+def test_what_a_killed_writer_leaves_is_not_the_file_and_the_next_one_takes_it(
+    tmp_path,
+):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    program = (
+        "import os, sys\nfrom pathlib import Path\nfrom tools.whole_files import whole\n"
+        "with whole(Path(sys.argv[1])) as part:\n    part.write_bytes(b'n')\n    os._exit(9)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, path], env=os.environ)
+    assert done.returncode == 9
+    assert path.read_bytes() == b"old" and len(files_in(tmp_path)) == 2
+    with whole(path) as part:
+        part.write_bytes(b"new")
+    assert files_in(tmp_path) == {"file": b"new"}
+
+
+@pytest.mark.parametrize("old", [None, b"old"])
+@pytest.mark.parametrize("which", ["figures", "project", "ePub"])
+def test_zips_are_whole(which, old, tmp_path, monkeypatch):
+    """Interrupted when some bytes are in the new file."""
+    pages, source = tmp_path / "html", tmp_path / "source"
+    pages.mkdir()
+    source.mkdir()
+    path = pages / {"figures": "figures.zip"}.get(which, "it")
+    if old:
+        path.write_bytes(old)
+
+    def half(part, *_):
+        with open(part, "wb") as file:
+            file.write(b"ha")
+        interrupt()
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", half)
+    monkeypatch.setattr(make_epub.zipfile, "ZipFile", half)
+    monkeypatch.setattr(figures_zip, "kept", lambda *_: b"half")
+    monkeypatch.setattr(take_away, "kept", lambda *_: b"half")
+    write = {
+        "figures": lambda: figures_zip.main(tmp_path),
+        "project": lambda: take_away.write_zip(path, source),
+        "ePub": lambda: make_epub.write(path, None, {}),
+    }
+    with pytest.raises(KeyboardInterrupt):
+        write[which]()
+    assert files_in(pages) == ({path.name: old} if old else {})
