@@ -102,7 +102,7 @@ def print_book(book, path):
                     with whole(path) as part:
                         pdf.save(part, object_stream_mode=packed)
                     return
-            page.evaluate("pages => fillIn(pages)", pages)
+            page.evaluate("pages => showPages(pages)", pages)
 
 
 def main(built):

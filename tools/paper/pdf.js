@@ -12,7 +12,7 @@ async function prepare() {
     link.insertAdjacentHTML("beforeend", `<span class=page-number>${UNKNOWN}</span>`);
 }
 
-function fillIn(pages) {
+function showPages(pages) {
   for (const link of document.querySelectorAll("a.with-page"))
     link.querySelector(".page-number").textContent = pages[link.hash.slice(1)];
 }
