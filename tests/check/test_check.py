@@ -359,7 +359,7 @@ def test_weights_that_no_optimiser_will_find():
     X = torch.randn(2, 3, WIDTH)
     found = check.every_parameter_trained(InAList(), X)
     assert (
-        not found and "(8, 8)" in found.sentence and "no parameters" in found.sentence
+        not found and "(8, 8)" in found.sentence and "not parameters" in found.sentence
     )
     found = check.every_parameter_trained(Detached(), X)
     assert (
