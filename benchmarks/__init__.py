@@ -1,1 +1,1 @@
-"""Measurements: what the book quotes (record), what the project promises (run)."""
+"""Measurements quoted by the book (record) and promised by the project (run)."""

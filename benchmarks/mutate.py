@@ -1,7 +1,7 @@
-"""Break the model core on purpose, line by line, and see whether a test notices: make mutants.
+"""Mutation tests: break the model core line by line, and see whether a test fails: make mutants.
 
-Each mutant is one small change of one file, in a copy of the package; the unit tests of that
-part run on it. A mutant that passes them all has survived. On two cores this takes an hour.
+Each mutant is one small change to one file, in a copy of the package, tested by the unit tests of
+that part. A mutant that passes them all survives. On two cores this takes an hour.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-CORE = {  # module -> the tests that ought to notice, the quickest first
+CORE = {  # module -> the tests that should fail, fastest first
     "masks": [
         "core/test_masks.py",
         "core/test_attention.py",
@@ -44,7 +44,7 @@ OPERATORS = {
 
 
 def mutations(node):
-    """The small changes of one node: pairs of a description and a function that makes it."""
+    """Yield the mutations of a node: pairs of a description and a function that applies it."""
     if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARISONS:
         yield (
             "comparison",
@@ -77,7 +77,7 @@ def mutations(node):
 
 
 def mutants(source):
-    """(line, what was changed, text) of each mutant of a module."""
+    """Yield (line, description, text) of each mutant of a module."""
     tree = ast.parse(source)
     for place, node in enumerate(ast.walk(tree)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -92,14 +92,12 @@ def mutants(source):
 
 
 def survives(folder, module, text, tests):
-    """Whether the tests pass on the package in folder with another text of one module."""
+    """Whether the tests pass on the package in folder with the text of one module replaced."""
     path = folder / "d2lmini" / f"{module}.py"
     original = path.read_text(encoding="utf-8")
     path.write_text(text, encoding="utf-8")
     names = [str(folder / "tests" / name) for name in tests]
-    names.append(
-        str(folder / "tests/core/test_bad_calls.py")
-    )  # the checks of arguments
+    names.append(str(folder / "tests/core/test_bad_calls.py"))  # argument checks
     command = [
         sys.executable,
         "-m",
@@ -117,13 +115,13 @@ def survives(folder, module, text, tests):
         )
         return run.returncode == 0
     except subprocess.TimeoutExpired:
-        return False  # a loop without an end is noticed
+        return False  # an endless loop counts as detected
     finally:
         path.write_text(original, encoding="utf-8")
 
 
 def main():
-    """Try the mutants of the named modules, or of all; print those that survive."""
+    """Test the mutants of the named modules, or of all; print the survivors."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("modules", nargs="*", metavar="module", help=", ".join(CORE))
     parser.add_argument(

@@ -1,6 +1,6 @@
-"""Print how fast and how heavy the built pages are: python -m benchmarks.pages _build/html
+"""Measure the speed and size of the built pages: python -m benchmarks.pages _build/html
 
-Needs a Chromium and the built book, which is served from this machine.
+Needs Chromium and the built book, which is served locally.
 """
 
 import functools
@@ -15,7 +15,7 @@ from benchmarks.table import head, row
 from d2lmini.support.chapters import CHAPTERS
 from tools.browser import chromium
 
-# When the first control of the first figure is there, in ms since the page was asked for.
+# Time from the request until the first control of the first figure exists, in ms
 WATCH = """
 new MutationObserver((_, observer) => {
     if (!document.querySelector(".d2lmini-figure :is(input, select, [tabindex='0'])")) return;
@@ -24,7 +24,7 @@ new MutationObserver((_, observer) => {
 }).observe(document, { childList: true, subtree: true });
 """
 READY = "window.firstControl && !document.querySelector('.d2lmini-still')"
-# From a keystroke to the end of the layout, in ms, for each of 40 keystrokes.
+# Time from a keystroke to the end of the layout, in ms, for each of 40 keystrokes
 TYPE = """(field) => Array.from({ length: 40 }, (_, i) => {
     field.value = i % 2 ? "Tom doesn't see her." : "Tom doesn't see him.";
     const start = performance.now();
@@ -32,7 +32,7 @@ TYPE = """(field) => Array.from({ length: 40 }, (_, i) => {
     field.closest(".d2lmini-figure").getBoundingClientRect();
     return performance.now() - start;
 })"""
-# The same for a slider that goes back and forth.
+# The same for a slider moved back and forth
 SLIDE = """(slider) => Array.from({ length: 40 }, (_, i) => {
     slider.value = i % 2 ? slider.min : slider.max;
     const start = performance.now();
@@ -41,8 +41,8 @@ SLIDE = """(slider) => Array.from({ length: 40 }, (_, i) => {
     return performance.now() - start;
 })"""
 
-# Ten words, read by the large network of a figure that has two: until all is shown, in ms, and the
-# longest task of the page meanwhile, which has a length only if it is longer than 50 ms.
+# Time for the larger of a figure's two networks to translate ten words and show the result, in ms,
+# and the longest task meanwhile; only tasks over 50 ms are reported.
 TRANSLATE = """async (field) => {
     const verdict = field.closest(".d2lmini-figure").querySelector(".verdict");
     const tasks = [0], times = [];
@@ -71,7 +71,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def weight(path):
-    """Bytes of a page and its pictures, those of the dark theme aside."""
+    """Bytes of a page and its pictures, except those for the dark theme."""
     pictures = re.findall(
         r'src="\.\./(_images/[^"]+(?<!-dark)\.svg)"', path.read_text(encoding="utf-8")
     )

@@ -1,4 +1,4 @@
-"""Put what `make bench` printed into docs/speed.md, and three rows of it into the README."""
+"""Copy the output of `make bench` to docs/speed.md, and three of its rows to the README."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ PLACE = re.compile(
     r"(?<=<!-- benchmarks/bench.md -->\n).*?(?=<!-- end -->)", flags=re.S
 )
 HEAD = 2  # lines at the top of a table
-SHORT = (  # the beginnings of the README's rows
+SHORT = (  # the beginnings of the rows for the README
     "training, S1 setting, over nn.Transformer in the book's loop",
     "1,000 captions, 2 threads, over one at a time, greedy",
     "one short sentence",
@@ -16,7 +16,7 @@ SHORT = (  # the beginnings of the README's rows
 
 
 def tables() -> dict[str, str]:
-    """File of the project -> the tables that it shows."""
+    """Map each file to the tables that it shows."""
     printed = (ROOT / "benchmarks" / "bench.md").read_text(encoding="utf-8").strip()
     lines = printed.splitlines()
     rows = [line for line in lines if line.removeprefix("| ").startswith(SHORT)]

@@ -1,8 +1,8 @@
-"""The runs over seeds that the book quotes: python -m benchmarks.record NAME ...
+"""Record the runs over seeds that the book quotes: python -m benchmarks.record NAME ...
 
-Each name writes one file of results/. A run that was stopped goes on where it was. On one core
-those of chapter 8 take an hour in all, sst2 and eth-ucy an hour and a half each, multi30k two
-and a half.
+Each name writes one file of results/. A run that was stopped resumes where it was. On one core,
+the experiments of chapter 8 take an hour in all, sst2 and eth-ucy an hour and a half each, multi30k
+two and a half.
 """
 
 import sys
@@ -20,8 +20,8 @@ from benchmarks.recipes import (
 )
 from benchmarks.recipes.common import RECIPE, SEEDS, record, run
 
-# So few sentences that there is room to improve. Alternatives are compared on the
-# validation split: the test split is for the one number reported at the end.
+# Few enough sentences to leave room for improvement. Alternatives are compared on the validation
+# split: the test split is only for the number reported at the end.
 SMALL = {"num_epochs": 200, "num_examples": 600, "split": "val"}
 
 EXPERIMENTS = {
@@ -57,10 +57,10 @@ MODULES = (
 for module in MODULES:
     RUNS |= dict.fromkeys(module.EXPERIMENTS, module.run)
     EXPERIMENTS |= module.EXPERIMENTS
-    # where the settings do not say everything
+    # for experiments whose settings are incomplete
     RECIPES |= getattr(module, "RECIPES", {})
 
-# Five seeds of these take too long.
+# Five seeds would take too long.
 SEEDS_OF = dict.fromkeys(
     [
         "sst2",
@@ -76,7 +76,7 @@ SEEDS_OF = dict.fromkeys(
     ],
     range(3),
 )
-# A choice is made once, and where nothing is drawn another seed says nothing new.
+# Choices are made once, and deterministic runs need no second seed.
 ONCE = [
     "eth-ucy-choice",
     "fra-eng-8-bits",

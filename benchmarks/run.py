@@ -1,7 +1,7 @@
-"""Print what the book promises in numbers beside what this machine measures: make bench.
+"""Compare the numbers that the book promises with measurements on this machine: make bench
 
-What is compared with others is in speed.py. Takes about five minutes. The trainings on fra-eng
-need the data set; without it those rows say so.
+Comparisons with other implementations are in speed.py. Takes about five minutes. Training on
+fra-eng needs the data set; without it, those rows say so.
 """
 
 import subprocess
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def import_seconds():
-    """What `import d2lmini` takes after `import torch`, best of five."""
+    """Seconds for `import d2lmini` after `import torch`, best of five."""
     program = "import time, torch; t = time.perf_counter(); import d2lmini; "
     program += "print(time.perf_counter() - t)"
     command = [sys.executable, "-c", program]
@@ -30,7 +30,7 @@ def import_seconds():
 
 
 def book_seconds():
-    """What `make book` takes with nothing kept, and again with nothing changed."""
+    """Seconds for `make book` from scratch, and again without changes."""
     subprocess.run(["make", "clean"], cwd=ROOT, check=True, capture_output=True)
     for _ in range(2):
         start = time.perf_counter()

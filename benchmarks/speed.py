@@ -1,8 +1,8 @@
-"""How fast training and translating are, beside their rivals: python -m benchmarks.speed
+"""Compare the speed of training and translation with alternatives: python -m benchmarks.speed
 
-Programs take turns, so that a slow minute of the machine meets all of them; a row shows the
-median of their ratios, and between which the middle half of them lie. NAME ... measures some
-rows only. All rows take a quarter of an hour.
+Programs take turns, so that a slow minute of the machine affects all of them; a row shows the
+median and the quartiles of their ratios. NAME ... measures only some rows. All rows take a quarter
+of an hour.
 """
 
 import functools
@@ -47,16 +47,16 @@ from d2lmini.tasks.translator import SubwordTranslator
 from d2lmini.training import train_epoch, train_step, warmup
 
 LARGE = 256, 512, 8, 3, 0.1  # width, feed-forward width, heads, layers, dropout
-VOCAB = 6000  # about what Multi30k has
+VOCAB = 6000  # about as in Multi30k
 CORES = os.cpu_count()
 
 
 def in_turn(rounds, **programs):
-    """Seconds of each program in each round, after one that is not counted."""
+    """Seconds of each program in each round, after a warm-up."""
     names, seconds = [*programs], {name: [] for name in programs}
     for i in range(-1, rounds):
         first = i % len(names)
-        for name in names[first:] + names[:first]:  # each comes first as often
+        for name in names[first:] + names[:first]:  # each comes first equally often
             start = time.perf_counter()
             programs[name]()
             wait_for_device()
@@ -66,27 +66,27 @@ def in_turn(rounds, **programs):
 
 
 def wait_for_device():
-    """Until what was asked of a GPU is done."""
+    """Wait until the GPU has finished."""
     if try_gpu().type == "cuda":
         torch.cuda.synchronize()
 
 
 def middle(values, unit=""):
-    """'median (quartile to quartile)'."""
+    """Format as 'median (quartile to quartile)'."""
     low, _, high = statistics.quantiles(values, n=4, method="inclusive")
     found = statistics.median(values)
     return f"{found:.3g}{unit} ({low:.3g} to {high:.3g})"
 
 
 def times(slow, fast):
-    """How many times as long slow took, by round."""
+    """The ratio of slow to fast in each round."""
     return middle([a / b for a, b in zip(slow, fast, strict=True)])
 
 
 class Peer(nn.Module):
     """torch.nn.Transformer with the embeddings and the output layer of the book.
 
-    Args: as TransformerEncoder, but the sizes of both vocabularies first.
+    Args: as for TransformerEncoder, but with the sizes of both vocabularies first.
     """
 
     def __init__(self, src_size, tgt_size, num_hiddens, ffn_num_hiddens, num_heads,
@@ -113,7 +113,7 @@ class Peer(nn.Module):
 
 
 def make_large(src_size, tgt_size, is_fast=False):
-    """The book's net at the sizes of LARGE."""
+    """Create the book's net with the sizes of LARGE."""
     net = EncoderDecoder(
         TransformerEncoder(src_size, *LARGE), TransformerDecoder(tgt_size, *LARGE)
     )
@@ -133,9 +133,9 @@ def own_loop(net, bos, step=train_step):
 
 
 def plain_loop(net, tgt_vocab, dtype=torch.float32):
-    """A loop as a tutorial writes it, Adam as it comes; padding counts for nothing.
+    """A typical tutorial loop, with default Adam and a loss that ignores padding.
 
-    dtype: of matrix products, by autocast.
+    dtype: of matrix products, under autocast.
     """
     is_mixed = dtype != torch.float32
     optimizer = torch.optim.Adam(net.parameters(), lr=LR)
@@ -158,13 +158,13 @@ def plain_loop(net, tgt_vocab, dtype=torch.float32):
 
 
 def small_training():
-    """The setting of source chapter S1, in the book's own loop."""
+    """Measure the setting of source chapter S1 in the book's own loop."""
     train_iter, *vocabs = load_data_nmt(BATCH_SIZE, NUM_STEPS, 600, "fra-eng")
     sizes = len(vocabs[0]), len(vocabs[1]), 32, 64, 4, 2, 0.1
     fast = make_net(*vocabs)
     use_fast_layers(fast)
     data, bos = [*train_iter], vocabs[1].bos
-    padded = [*batches(train_iter.dataset.tensors, BATCH_SIZE)]  # all to NUM_STEPS
+    padded = [*batches(train_iter.dataset.tensors, BATCH_SIZE)]  # to NUM_STEPS
     peer, readable = own_loop(Peer(*sizes), bos), own_loop(make_net(*vocabs), bos)
     fast, tutorial = own_loop(fast, bos), plain_loop(Peer(*sizes), vocabs[1])
     found = in_turn(
@@ -192,7 +192,7 @@ def small_training():
 
 
 def spread_batches(num_batches):
-    """Vocabularies of Multi30k, and batches over an epoch: by length, and mixed."""
+    """Vocabularies of Multi30k, and batches across an epoch: by length, and mixed."""
     vocabs, loaders = vocabs_and_batches(read_splits("multi30k"), LONGEST_CAPTION, 128)
     by_length = [*loaders["train"]]
     mixed = [*batches(loaders["train"].dataset.tensors, 128, cut_padding)]
@@ -201,7 +201,7 @@ def spread_batches(num_batches):
 
 
 def large_training():
-    """d = 256 on Multi30k, each loop on batches of its own kind."""
+    """Measure d = 256 on Multi30k, each loop on batches of its own kind."""
     torch.set_num_threads(CORES)
     vocabs, by_length, mixed = spread_batches(12)
     sizes = [len(vocab) for vocab in vocabs]
@@ -224,9 +224,9 @@ def large_training():
 
 
 def keeping_inputs(decoder, memory, memory_mask):
-    """A decode for batched.extend that caches the inputs of each block, as classic code does.
+    """A decode for batched.extend that caches the inputs of each block, as older code does.
 
-    Keys and values, of the text so far and of the memory, are projected anew at each step.
+    Keys and values of the text so far and of the memory are recomputed at each step.
     """
 
     def decode(tokens, caches):
@@ -248,7 +248,7 @@ def keeping_inputs(decoder, memory, memory_mask):
 
 
 def some_captions(net_size=VOCAB, num=64):
-    """As many random ids as the first captions of the test have words; and their lengths."""
+    """Random ids with the lengths of the first test captions; and these lengths."""
     lens = [len(german.split()) + 1 for german, _ in read_splits("multi30k")["test"]]
     lens = torch.tensor(lens[:num], device=try_gpu())
     return torch.randint(4, net_size, (num, lens.max().item()), device=try_gpu()), lens
@@ -256,7 +256,7 @@ def some_captions(net_size=VOCAB, num=64):
 
 @torch.no_grad()
 def decoding(num_steps=100):
-    """64 captions, each continued by 100 tokens, whatever an untrained net writes."""
+    """Measure decoding of 64 captions, 100 tokens each, by an untrained net."""
     torch.set_num_threads(CORES)
     net = make_large(VOCAB, VOCAB).eval()
     src, lens = some_captions()
@@ -292,7 +292,7 @@ def decoding(num_steps=100):
 
 
 def test_captions():
-    """1,000 English captions into French, by the stored net of chapter 8."""
+    """Measure translating 1,000 English captions to French with the stored net of chapter 8."""
     torch.set_num_threads(CORES)
     translator = SubwordTranslator.load(RESULTS / "fra-eng-full.safetensors")
     sentences = [english for _, english in read_pairs("multi30k", "test")]
@@ -325,7 +325,7 @@ def test_captions():
 
 
 def beam_against_greedy(num_steps=30):
-    """64 sentences at once: what a beam of 4 costs."""
+    """Measure the cost of a beam of 4 on 64 sentences at once."""
     torch.set_num_threads(CORES)
     net = make_large(VOCAB, VOCAB).eval()
     search = net, *some_captions(), 2, 3, num_steps
@@ -338,7 +338,7 @@ def beam_against_greedy(num_steps=30):
 
 @torch.no_grad()
 def short_sentence():
-    """One sentence through the net of the S1 setting, and with its attention weights."""
+    """Measure one sentence in the S1 setting, without and with attention weights."""
     train_iter, *vocabs = load_data_nmt(BATCH_SIZE, NUM_STEPS, 600)
     net = make_net(*vocabs)
     with torch.enable_grad():
@@ -379,9 +379,9 @@ def short_sentence():
 
 
 def loading(rounds=5):
-    """fra-eng, in processes of their own."""
+    """Measure loading fra-eng, in separate processes."""
     call = f"d2lmini.load_data_nmt({BATCH_SIZE}, {NUM_STEPS}, "
-    rows = {  # what -> call, most seconds, most memory
+    rows = {  # name -> call, maximum seconds, maximum memory
         "all pairs": (call + "None, 'fra-eng')", "≤ 2 s", "–"),
         "600 pairs": (call + "600, 'fra-eng')", "≤ 0.1 s", "–"),
     }
@@ -407,7 +407,7 @@ def loading(rounds=5):
 
 @torch.no_grad()
 def long_attention(num_steps=4096):
-    """Attention without its weights, beside PyTorch's own function; and what it holds."""
+    """Compare attention without weights with PyTorch's own function, in time and memory."""
     torch.set_num_threads(CORES)
     shape = 1, 8, num_steps, 64
     Q, K, V = (torch.randn(shape, device=try_gpu()) for _ in range(3))
@@ -425,7 +425,7 @@ def long_attention(num_steps=4096):
 
 
 def added_by(num_steps):
-    """Megabytes by which a process grows for one attention over so many steps."""
+    """Megabytes that a process needs for one attention over this many steps."""
     program = (
         "import torch\n"
         "from benchmarks.recipes.memory import most_memory\n"
@@ -442,7 +442,7 @@ def added_by(num_steps):
 
 
 def gpu_training():
-    """The same in 16 bits on a CUDA device, all rivals on the same batches."""
+    """Measure training in 16 bits on a CUDA device, all alternatives on the same batches."""
     what = "training, d = 256, Multi30k, bf16 on a CUDA device, over nn.Transformer"
     if try_gpu().type != "cuda":
         yield what, "≥ 1.3", "not measured: no CUDA device here"
@@ -465,7 +465,7 @@ def gpu_training():
 
 
 def team(size, *arguments):
-    """What so many processes of benchmarks.team print, a thread each."""
+    """The output of benchmarks.team with this many processes, one thread each."""
     program = ["-m", "benchmarks.team", *arguments]
     if size > 1:
         run = ["-m", "torch.distributed.run", "--standalone"]
@@ -477,7 +477,7 @@ def team(size, *arguments):
 
 
 def same_gradients():
-    """Of a batch that processes share out: how far from those of one process."""
+    """Compare the gradients of a batch split over processes with those of one process."""
     with tempfile.TemporaryDirectory() as folder:
         gradients = {}
         for size in (1, 2, 4):
@@ -491,7 +491,7 @@ def same_gradients():
 
 
 def processes(rounds=3):
-    """One process and two, a thread each, on the same batches."""
+    """Compare one process with two, one thread each, on the same batches."""
     speeds = {1: [], 2: []}
     for i in range(rounds):
         for size in sorted(speeds, reverse=i % 2):
@@ -517,7 +517,7 @@ ROWS = {
 
 
 def main(names):
-    """Measure the rows of these names, or all of them."""
+    """Measure the named rows, or all of them."""
     head(f"on {CORES} cores, {try_gpu()}", "to reach", "measured here")
     for name in names or ROWS:
         torch.manual_seed(0)

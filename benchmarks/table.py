@@ -6,7 +6,7 @@ NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e-?\d+)?")
 
 
 def missed(reach, measured):
-    """Whether the first number of what was measured is on the wrong side of a bound, ≤ or ≥."""
+    """Whether the first measured number violates a bound, ≤ or ≥."""
     found = NUMBER.search(measured)
     if reach[0] not in "≤≥" or not found:
         return False
@@ -17,12 +17,12 @@ def missed(reach, measured):
 
 
 def head(*titles):
-    """The first two lines of a table."""
+    """Print the first two lines of a table."""
     print(f"| {' | '.join(titles)} |\n|{' --- |' * len(titles)}")
 
 
 def row(what, reach, measured):
-    """One line, as soon as it is known; a bound that is missed is printed in bold."""
+    """Print one row immediately, in bold if it misses its bound."""
     if missed(reach, measured):
         reach = f"**{reach}**"
     print(f"| {what} | {reach} | {measured} |", flush=True)

@@ -1,4 +1,4 @@
-"""Tokens per second of the large setting, by one process or by those that torchrun starts.
+"""Measure tokens per second in the large setting, with one process or under torchrun.
 
 python -m benchmarks.team FILE writes the gradients of one batch of the small setting instead.
 """
@@ -31,7 +31,7 @@ NUM_BATCHES, NUM_EPOCHS = 4, 3
 
 
 def main():
-    """Print the tokens per second of each epoch but the first."""
+    """Print the tokens per second of each epoch except the first."""
     torch.manual_seed(0)
     vocabs, arrays = [], []
     for sentences in zip(*read_splits("multi30k")["train"], strict=True):
@@ -47,7 +47,7 @@ def main():
 
 
 def write_gradients(file):
-    """Of a batch that all processes share out, without dropout; the first writes them."""
+    """Write the gradients of a batch split over all processes, without dropout, on rank 0."""
     torch.manual_seed(0)
     loader, *vocabs = load_data_nmt(BATCH_SIZE, 10)
     sizes = *SIZES, 2, 0.0  # layers, dropout

@@ -1,1 +1,1 @@
-"""Commands that `make` runs, and the extensions of Sphinx that the build loads."""
+"""Commands that `make` runs, and the Sphinx extensions that the build loads."""

@@ -1,7 +1,7 @@
-"""The list of book/bibliography.md from book/references.bib; `python -m tools.bibliography`.
+"""Write the list in book/bibliography.md from book/references.bib: python -m tools.bibliography
 
-The build puts {bibliography} in its place. Who opens the file elsewhere reads this one, and the
-links of the notebooks lead to its entries.
+The build replaces the list by {bibliography}. Outside the built pages, readers see this list, and
+the notebooks' links lead to its entries.
 """
 
 import re
@@ -15,7 +15,7 @@ BOOK = Path(__file__).parents[1] / "book"
 
 
 def entries():
-    """The sources of the book by their keys, in the order of the file."""
+    """The sources of the book by key, in file order."""
     return parse_file(str(BOOK / "references.bib")).entries
 
 
@@ -34,7 +34,7 @@ def page():
     lines = []
     for entry in style.format_entries(entries().values()):
         text = re.sub(r"\s+", " ", entry.text.render(backend))
-        text = re.sub(r"\\([.-])", r"\1", text)  # which mean nothing within a line
+        text = re.sub(r"\\([.-])", r"\1", text)  # needless escapes
         lines.append(f'- <a id="{entry.key}"></a>{text}\n')
     return "# Bibliography\n\n" + "".join(lines)
 

@@ -1,8 +1,8 @@
 """What a notebook's outputs depend on: its own code, and the files of the package that it uses.
 
-Found by reading, not by running: a notebook that says `from d2lmini import AddNorm` depends on the
-module that defines AddNorm and on what that imports, but not on the rest of the package. An
-`__init__.py` only passes names on, so its other names do not count.
+Found statically: a notebook with `from d2lmini import AddNorm` depends on the module that defines
+AddNorm and on that module's imports, but not on the rest of the package. An `__init__.py` only
+re-exports names, so its other names do not count.
 """
 
 import ast
@@ -15,24 +15,22 @@ from runpy import run_path
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "d2lmini"
 MAGIC = re.compile(r"^(\s*)[%!].*", re.M)
-NAMED = re.compile(r"\bd2lmini(?:\.\w+)+")  # in a string: a program for another Python
+NAMED = re.compile(r"\bd2lmini(?:\.\w+)+")  # in a string: code for another process
 FIGURE = re.compile(r"\bfigures\.(\w+)")
 JS_IMPORT = re.compile(r'from "\./(\w+\.js)"')
 
 
 def files_of(code: str, exercises: str | None = None) -> set[Path]:
-    """The files that the code of a notebook uses, directly or through others.
+    """The files that the code of a notebook uses, directly or indirectly.
 
     Args:
         exercises: name of the notebook's module in d2lmini/exercises, which checks find by name.
     """
-    start = _uses(ast.parse(MAGIC.sub(r"\1pass", code)), None)
-    start |= {_module(f"d2lmini.figures.{_homes()[n]}") for n in FIGURE.findall(code)
-              if n in _homes()}  # fmt: skip
-    start |= _results(code)
+    left = _uses(ast.parse(MAGIC.sub(r"\1pass", code)), None) | _results(code)
+    left |= {_figure(name) for name in FIGURE.findall(code) if name in _homes()}
     if exercises:
-        start.add(PACKAGE / "exercises" / f"{exercises}.py")
-    found, left = set(), start
+        left.add(PACKAGE / "exercises" / f"{exercises}.py")
+    found = set()
     while left:
         path = left.pop()
         if path not in found:
@@ -42,7 +40,7 @@ def files_of(code: str, exercises: str | None = None) -> set[Path]:
 
 
 def key(code: str, exercises: str | None = None) -> str:
-    """A hash of all that the outputs of a notebook depend on, besides its own code."""
+    """A hash of everything that a notebook's outputs depend on, besides its own code."""
     digest = hashlib.sha256((ROOT / "requirements.txt").read_bytes())
     for path in sorted(files_of(code, exercises)):
         digest.update(path.relative_to(ROOT).as_posix().encode())
@@ -52,14 +50,12 @@ def key(code: str, exercises: str | None = None) -> str:
 
 @functools.cache
 def _needs(path):
-    """The files that one file of the package names."""
-    if path.suffix == ".js":
-        return {
-            path.with_name(name) for name in JS_IMPORT.findall(path.read_text("utf-8"))
-        }
-    if path.suffix != ".py":
+    """The files to which one file of the package refers."""
+    if path.suffix not in (".js", ".py"):
         return set()
     text = path.read_text("utf-8")
+    if path.suffix == ".js":
+        return {path.with_name(name) for name in JS_IMPORT.findall(text)}
     found = _uses(ast.parse(text), path) | _results(text)
     if path == PACKAGE / "data" / "registry.py":
         found |= {file for file in (PACKAGE / "corpora").rglob("*") if file.is_file()}
@@ -82,34 +78,35 @@ def _uses(tree, path):
 
 
 def _module(name):
-    """The file of a module of the package; None for others, and for packages."""
+    """The file of a module of d2lmini; None for other modules, and for packages."""
     top, *rest = name.split(".")
     file = PACKAGE.joinpath(*rest).with_suffix(".py")
     return file if top == "d2lmini" and rest and file.exists() else None
 
 
 def _brought(module, name):
-    """What `from module import name` needs."""
+    """The files that `from module import name` needs."""
     folder = PACKAGE.joinpath(*module.split(".")[1:])
     if module.split(".")[0] != "d2lmini":
         return set()
     if file := _module(f"{module}.{name}") or _module(module):
         return {file}
     if name in _homes() and module in ("d2lmini", "d2lmini.figures"):
-        return {_module(f"d2lmini.figures.{_homes()[name]}")}
+        return {_figure(name)}
     if name == "bugs":
         return {PACKAGE / "check" / "bugs.py"}
     if (inner := folder / name / "__init__.py").exists():  # a package as a whole
-        return (
-            set()
-            if name == "figures"
-            else _uses(ast.parse(inner.read_text("utf-8")), inner)
-        )
-    passed_on = ast.parse((folder / "__init__.py").read_text("utf-8"))
-    for node in passed_on.body:
+        tree = ast.parse(inner.read_text("utf-8"))
+        return set() if name == "figures" else _uses(tree, inner)
+    exported = ast.parse((folder / "__init__.py").read_text("utf-8"))
+    for node in exported.body:
         if isinstance(node, ast.ImportFrom) and name in [a.name for a in node.names]:
             return _brought(node.module, name)
     return set()
+
+
+def _figure(name):
+    return _module(f"d2lmini.figures.{_homes()[name]}")
 
 
 @functools.cache
@@ -118,7 +115,7 @@ def _homes():
 
 
 def _results(text):
-    """The recorded runs that a text names in quotes, if it reads any."""
+    """The recorded runs that a source text names in quotes, if it reads any."""
     if not re.search(r"\bRESULTS\b|recorded_runs", text):
         return set()
     files = (PACKAGE / "results").glob("*.*")

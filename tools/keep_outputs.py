@@ -1,9 +1,9 @@
-"""A plugin of pytest: what nbval has run, the build of the book need not run again.
+"""A pytest plugin: the build of the book reuses the outputs of notebooks that nbval has run.
 
     PYTHONPATH=. pytest -p tools.keep_outputs --keep-outputs BUILD --nbval-lax book
 
-A notebook is run as the build reads it, solutions included. When every cell has passed, it goes,
-with its outputs and the state of its figures, into the cache of the build folder BUILD, where
+A notebook is run as the build reads it, including solutions. If every cell passes, the notebook
+goes, with its outputs and the state of its figures, into the cache in the build folder BUILD, where
 Jupyter Book looks for it.
 """
 
@@ -23,15 +23,15 @@ from tools.extensions.portable import expanded
 
 
 def keep(notebook, path, cache):
-    """Put a notebook that has been run where Jupyter Book looks for it."""
+    """Put an executed notebook into the cache of Jupyter Book."""
     bundle = CacheBundleIn(notebook, str(path))
-    # One at a time: the cache looks for what is too old, and would throw out what another process
-    # has just put in.
+    # One at a time: the cache evicts old entries, and could evict one that another process has just
+    # added.
     with FileLock(cache.path / "keep.lock"):
         cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
 
 
-# nbval has no setting for how a notebook is read.
+# nbval has no option for how to read a notebook.
 nbval.plugin.nbformat = SimpleNamespace(read=lambda path, as_version: expanded(path))
 
 
@@ -40,13 +40,11 @@ def pytest_addoption(parser):
 
 
 def pytest_runtest_setup(item):
-    """At the first cell of a notebook: listen to what its figures tell the page."""
+    """At the first cell of a notebook, start to record the messages of its figures."""
     if isinstance(item, IPyNbCell) and not hasattr(item.parent, "figures"):
-        # for its record of widgets only
-        item.parent.figures = NotebookClient(item.parent.nb)
-        item.parent.figures.comm_open_handlers = {
-            "jupyter.widget": lambda message: None
-        }
+        figures = NotebookClient(item.parent.nb)  # only for its record of widgets
+        figures.comm_open_handlers = {"jupyter.widget": lambda message: None}
+        item.parent.figures = figures
         item.parent.get_kernel_message = recording(item.parent)
 
 
@@ -61,7 +59,7 @@ def pytest_runtest_call(item):
 
 
 def recording(notebook):
-    """nbval's way to get a message, which passes over what widgets say; here it is kept."""
+    """Wrap nbval's get_kernel_message, which ignores widgets, to record their messages."""
     get = notebook.get_kernel_message
 
     def get_and_record(**settings):
@@ -74,15 +72,13 @@ def recording(notebook):
 
 
 def pytest_runtest_makereport(item, call):
-    """Write what a passed cell gave into its notebook; after the last cell, keep the notebook."""
+    """Store a passed cell's outputs in the notebook; after the last cell, keep the notebook."""
     build = item.config.getoption("keep_outputs")
     if build is None or not isinstance(item, IPyNbCell) or call.when != "call":
         return
     if call.excinfo is None:
-        item.cell.outputs, item.cell.execution_count = (
-            item.test_outputs,
-            item.cell_num + 1,
-        )
+        item.cell.outputs = item.test_outputs
+        item.cell.execution_count = item.cell_num + 1
     notebook = item.parent.nb
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     if item.cell is code[-1] and all(cell.execution_count for cell in code):

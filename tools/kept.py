@@ -1,4 +1,4 @@
-"""What the build has made before, kept by the content of what it was made from."""
+"""Keep build products under the contents of their inputs."""
 
 import hashlib
 from pathlib import Path
@@ -6,21 +6,20 @@ from pathlib import Path
 from tools.whole_files import write_bytes
 
 KEPT = Path(__file__).parents[1] / "_build" / "kept"
-STATES = 4  # of each thing: a few branches, say
+STATES = 4  # per product, for example for a few branches
 
 
 def kept(name, inputs, make):
-    """The bytes that make() gives, made anew only if name has not been made from these inputs.
+    """The bytes from make(), called only if name has not been made from these inputs before.
 
     Args:
-        inputs: strings, bytes or paths of files, whose contents count.
+        inputs: strings, bytes, or paths of files, whose contents count.
     """
     digest = hashlib.sha256()
     for part in inputs:
         data = part.read_bytes() if isinstance(part, Path) else part
-        digest.update(
-            hashlib.sha256(data.encode() if isinstance(data, str) else data).digest()
-        )
+        data = data.encode() if isinstance(data, str) else data
+        digest.update(hashlib.sha256(data).digest())
     path = KEPT / f"{name}-{digest.hexdigest()[:16]}"
     if not path.exists():
         KEPT.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Make the pages, with slides and plots beside them, as far as something has changed: make book"""
+"""Build the pages, the slides and the zip of plots, if anything has changed: make book"""
 
 import hashlib
 import subprocess
@@ -8,12 +8,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "_build"
 PAGES = BUILD / "html"
-# Nothing of the book: what tools and readers leave in the project's folder.
+# Not part of the book, but left in the project's folder by tools and readers
 NOT_OURS = {"_build", "my-book", "__pycache__"}
 
 
 def project_hash() -> str:
-    """A hash of the project's files, by content: switching branches and back is no change."""
+    """A hash of the contents of the project's files, unchanged by switching branches and back."""
     digest = hashlib.sha256()
     for top in sorted(ROOT.iterdir()):
         if top.name in NOT_OURS or top.name == ".git" or top.name.endswith("cache"):
@@ -27,34 +27,26 @@ def project_hash() -> str:
     return digest.hexdigest()
 
 
-def python(*command):
-    """Run a module of Python in the project's folder; stop if it fails."""
-    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT)
+def python(*arguments, **settings):
+    """Run Python in the project's folder; exit if it fails."""
+    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, **settings)
     if done.returncode:
         sys.exit(done.returncode)
 
 
 def main():
-    """Make what is not up to date, and say where it is."""
+    """Build what is out of date, and print where it is."""
     stamp, now = BUILD / "made-from", project_hash()
     if not (stamp.exists() and stamp.read_text() == now and PAGES.exists()):
         stamp.unlink(missing_ok=True)
-        python("tools.run_notebooks")
+        python("-m", "tools.run_notebooks")
         print("Making the pages.", flush=True)
-        # Its banner is left out; warnings go to stderr, and are errors.
-        build = [
-            sys.executable,
-            "-c",
-            "from jupyter_book.cli.main import main; main()",
-            "build",
-        ]
-        build += ["-q", "-W", "-n", "--keep-going", "."]
-        if code := subprocess.run(
-            build, cwd=ROOT, stdout=subprocess.DEVNULL
-        ).returncode:
-            sys.exit(code)
-        python("tools.slides.make_slides", "_build")
-        python("tools.slides.figures_zip", "_build")
+        # Hide Jupyter Book's banner; warnings go to stderr and count as errors.
+        jupyter_book = "from jupyter_book.cli.main import main; main()"
+        options = "build", "-q", "-W", "-n", "--keep-going", "."
+        python("-c", jupyter_book, *options, stdout=subprocess.DEVNULL)
+        python("-m", "tools.slides.make_slides", "_build")
+        python("-m", "tools.slides.figures_zip", "_build")
         stamp.write_text(now)
     print("Open", (PAGES / "index.html").as_uri(), "or run: make serve")
 

@@ -1,7 +1,7 @@
-"""Bring the notebooks to the form in which they are committed; `python -m tools.notebooks`.
+"""Rewrite the notebooks in their committed form: python -m tools.notebooks
 
-No outputs, no counters, no metadata of an editor; nbformat 4.5; stable cell ids; indent 1; and the
-cell that gets the package where it is missing (install_cell.py).
+No outputs, counters or editor metadata; nbformat 4.5; stable cell ids; indent 1; and the cell that
+installs the package if it is missing (install_cell.py).
 """
 
 import sys
@@ -18,7 +18,7 @@ KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-# Cell metadata that the build, an editor or the slides read
+# Cell metadata read by the build, by editors or by the slides
 KEPT = ("tags", "mystnb", "jupyter", "slideshow")
 
 
@@ -28,16 +28,15 @@ def canonical(text):
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     notebook.metadata = nbformat.from_dict(KERNEL)
     for cell in notebook.cells:
-        cell.metadata = {
-            key: cell.metadata[key] for key in KEPT if key in cell.metadata
-        }
+        metadata = cell.metadata
+        cell.metadata = {key: metadata[key] for key in KEPT if key in metadata}
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     return text_of(with_install_cell(notebook, requirement(*addresses())))
 
 
 def main():
-    """Rewrite what is not canonical and name it."""
+    """Rewrite and name the notebooks that are not canonical."""
     for path in sorted(BOOK.glob("*.ipynb")):
         text = path.read_text(encoding="utf-8")
         if canonical(text) != text:

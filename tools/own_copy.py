@@ -1,7 +1,7 @@
-"""A reader's own copy of the notebooks, to run and to answer in: make lab.
+"""A reader's own copy of the notebooks, to run and to answer in: make lab
 
-A notebook in which no cell was changed follows the book. One with answers is never overwritten:
-it is said which of these have changed in the book since they were copied.
+Notebooks without changed cells are updated from the book. Those with answers are never overwritten;
+a message names those that have changed in the book since they were copied.
 """
 
 import contextlib
@@ -16,26 +16,23 @@ import nbformat
 from tools.whole_files import whole, write_text
 
 ROOT = Path(__file__).parents[1]
-COPIED = (
-    ".copied.json"  # file name -> fingerprint of what the reader's copy was made from
-)
+COPIED = ".copied.json"  # file name -> fingerprint of the original of the reader's copy
 
 
 def fingerprint(path):
-    """Of what the cells say: outputs and what an editor adds do not count."""
-    said = path.read_bytes()
+    """A hash of the sources of the cells, without outputs and editor metadata."""
+    content = path.read_bytes()
     if path.suffix == ".ipynb":
-        # What nbformat cannot read is the reader's own.
+        # A file that nbformat cannot read belongs to the reader.
         with contextlib.suppress(Exception):
             cells = nbformat.read(path, as_version=4).cells
-            said = json.dumps(
-                [(cell.cell_type, cell.source) for cell in cells]
-            ).encode()
-    return hashlib.sha256(said).hexdigest()
+            sources = [(cell.cell_type, cell.source) for cell in cells]
+            content = json.dumps(sources).encode()
+    return hashlib.sha256(content).hexdigest()
 
 
 def update(book, own):
-    """Bring the folder own up to date with book; names of what changed in both."""
+    """Update the folder own from book; return the names of files that changed in both."""
     own.mkdir(parents=True, exist_ok=True)
     record = own / COPIED
     copied = json.loads(record.read_text("utf-8")) if record.exists() else {}
@@ -56,13 +53,12 @@ def update(book, own):
 
 
 def main(own):
-    """Update the copy and say what the reader should know."""
+    """Update the copy and tell the reader what has changed."""
     changed = update(ROOT / "book", own)
     print(f"Your notebooks are in {own}; what you write there is never overwritten.")
+    advice = "has changed in the book. Yours stays; rename it to get the new one."
     for name in changed:
-        print(
-            f"{name} has changed in the book. Yours stays; rename it to get the new one."
-        )
+        print(name, advice)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Run the notebooks whose outputs are not kept, longest first: python -m tools.run_notebooks
+"""Run the notebooks without cached outputs, longest first: python -m tools.run_notebooks
 
-Each is run by nbval, with its solutions, as many at a time as there are cores. Outputs are kept in
-_build/.jupyter_cache, where Jupyter Book finds them, under a hash of all that they depend on
-(dependencies.py): what is kept is not run again.
+nbval runs each notebook with its solutions, as many at a time as there are cores. Outputs are
+cached in _build/.jupyter_cache, where Jupyter Book finds them, under a hash of everything they
+depend on (dependencies.py).
 """
 
 import os
@@ -23,9 +23,9 @@ NBVAL = ("-m", "pytest", "-p", "tools.keep_outputs", "-p", "no:cacheprovider", "
 
 
 def outdated(paths, build):
-    """Of these notebooks those that have to run, longest first as far as that can be told."""
+    """The notebooks that have to run, probably longest first."""
     cache = get_cache(build / ".jupyter_cache")
-    cache.change_cache_limit(200)  # several states of each notebook, not a thousand
+    cache.change_cache_limit(200)  # several versions of each notebook, not 1000
     found = []
     for path in paths:
         try:
@@ -36,23 +36,17 @@ def outdated(paths, build):
 
 
 def run(path, build):
-    """Run a notebook in a process of its own; seconds, and what it said if a cell failed."""
+    """Run a notebook in its own process; return the seconds, and the output if a cell failed."""
     start = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, *NBVAL, "--keep-outputs", str(build), str(path)],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-    return (
-        time.monotonic() - start,
-        done.stdout + done.stderr if done.returncode else "",
-    )
+    command = [sys.executable, *NBVAL, "--keep-outputs", str(build), str(path)]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    output = done.stdout + done.stderr if done.returncode else ""
+    return time.monotonic() - start, output
 
 
 def main(names=()):
-    """Run what has changed, of all notebooks or of those whose names begin so."""
+    """Run the outdated notebooks; names are beginnings of the file names to consider."""
     build = ROOT / "_build"
     paths = sorted((ROOT / "book").glob("*.ipynb"))
     paths = [p for p in paths if not names or p.name.startswith(tuple(names))]
@@ -63,9 +57,9 @@ def main(names=()):
         runs = {pool.submit(run, path, build): path for path in left}
         bar = tqdm(as_completed(runs), "Notebooks", len(runs), unit="", disable=None)
         for done in bar:
-            (seconds, said), path = done.result(), runs[done]
-            bar.write(f"{path.stem:28}{'failed' if said else f'{seconds:7.1f} s':>9}")
-            failed += [said] if said else []
+            (seconds, output), path = done.result(), runs[done]
+            bar.write(f"{path.stem:28}{'failed' if output else f'{seconds:7.1f} s':>9}")
+            failed += [output] if output else []
     if failed:
         raise SystemExit("\n".join(failed))
 

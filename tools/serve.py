@@ -1,6 +1,6 @@
-"""Serve the built book on this machine: python -m tools.serve _build/html
+"""Serve the built book on this machine only: python -m tools.serve _build/html
 
-On port 8000, or the next that is free; to nobody but this machine.
+On port 8000, or the next free one.
 """
 
 import functools
@@ -13,35 +13,28 @@ FIRST, TRIES = 8000, 100
 
 
 class Pages(http.server.SimpleHTTPRequestHandler):
-    """Files of a folder; its 404.html where there is none, as GitHub Pages has it."""
+    """Serve files of a folder; for missing ones its 404.html, as GitHub Pages does."""
 
     def send_error(self, code, message=None, explain=None):
         page = Path(self.directory) / "404.html"
-        if code != 404 or not page.exists():
-            super().send_error(code, message, explain)
-            return
-        body = page.read_bytes()
-        self.send_response(404)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
+        if code == 404 and page.exists():
+            self.error_message_format = page.read_text("utf-8").replace("%", "%%")
+        super().send_error(code, message, explain)
 
     def log_message(self, *args):
-        """Nobody reads a line for each picture."""
+        """Do not log a line for each picture."""
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """A server whose port is its own."""
+    """A server that does not share its port."""
 
-    # On Windows two programs would share the port, and either might answer.
+    # On Windows, two programs could share the port, and either could answer.
     allow_reuse_address = os.name != "nt"
     daemon_threads = True
 
 
 def server_of(folder, first=FIRST):
-    """A server of a folder, on the first port that is free."""
+    """Create a server for a folder on the first free port."""
     handler = functools.partial(Pages, directory=str(folder))
     for port in range(first, first + TRIES):
         try:
@@ -52,7 +45,7 @@ def server_of(folder, first=FIRST):
 
 
 def main(folder):
-    """Serve until the reader has had enough."""
+    """Serve until Ctrl+C."""
     with server_of(folder) as server:
         address = f"http://127.0.0.1:{server.server_port}"
         print(f"The book is at {address} until you press Ctrl+C.", flush=True)

@@ -1,1 +1,1 @@
-"""Recipes of the recorded experiments: what `python -m benchmarks.record` runs."""
+"""Recipes of the recorded experiments, run by `python -m benchmarks.record`."""

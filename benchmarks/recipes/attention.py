@@ -1,4 +1,4 @@
-"""Runs of chapter 13: what attention costs by length, and additive attention in a translator."""
+"""Runs of chapter 13: the cost of attention by length, and additive attention in a translator."""
 
 import ctypes
 import time
@@ -36,7 +36,7 @@ KINDS = {
     "window": lambda Q, K, V: windowed_attention(Q, K, V, WINDOW),
     "linear": linear_attention,
 }
-# The recipe of chapter 8's small translator; of the cost, the best of so many passes.
+# The recipe of chapter 8's small translator; the cost is the best of this many passes.
 RECIPES = {"additive": RECIPE, "attention-cost": {"lengths": LENGTHS, "passes": PASSES}}
 EXPERIMENTS = {
     "attention-cost": [
@@ -51,7 +51,7 @@ EXPERIMENTS = {
 
 
 class LargestTensor(TorchDispatchMode):
-    """Notes the bytes of the largest tensor that is computed inside a with block."""
+    """Records the bytes of the largest tensor computed inside a with block."""
 
     def __init__(self):
         super().__init__()
@@ -66,7 +66,7 @@ class LargestTensor(TorchDispatchMode):
 
 
 class AdditiveHeads(MultiHeadAttention):
-    """Multi-head attention whose scores are v · tanh(q + k), one v a head.
+    """Multi-head attention whose scores are v · tanh(q + k), one v per head.
 
     Source: Bahdanau et al. 2015; chapter 13.
     """
@@ -87,20 +87,20 @@ class AdditiveHeads(MultiHeadAttention):
 
 
 def keep_memory():
-    """Have glibc keep large blocks that are freed; say whether it does.
+    """Make glibc keep large freed blocks; return whether it does.
 
-    Else it gives each of them back and gets it anew, page by page, and the clock sees mostly that.
+    Otherwise it returns them to the system and requests them again, which dominates the times.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, TypeError, OSError):  # another C library
         return False
-    m_trim_threshold, m_mmap_max = -1, -4  # of malloc.h
+    m_trim_threshold, m_mmap_max = -1, -4  # from malloc.h
     return bool(mallopt(m_mmap_max, 0) and mallopt(m_trim_threshold, -1))
 
 
 def run_cost(seed, kind, heads, head_size, window):
-    """Seconds and the largest tensor of one pass, by length."""
+    """Measure seconds and the largest tensor of one pass, by length."""
     generator, device = torch.Generator().manual_seed(seed), try_gpu()
     found = {"memory_kept": keep_memory(), "lengths": LENGTHS}
     found |= {"seconds_by_length": [], "bytes": []}
@@ -123,7 +123,7 @@ def run_cost(seed, kind, heads, head_size, window):
 
 
 def run_translator(seed, name, heads, num_epochs):
-    """The translator of chapter 8, as it is or with additive scores in all its attentions."""
+    """Train the translator of chapter 8, as it is or with additive scores in all attentions."""
     torch.manual_seed(seed)
     train_iter, *vocabs = load_data_nmt(BATCH_SIZE, NUM_STEPS, None, name)
     net = make_net(*vocabs)
@@ -144,5 +144,5 @@ def run_translator(seed, name, heads, num_epochs):
 
 
 def run(seed, **setting):
-    """One of the two; what came out, as a dict for the ledger."""
+    """Run one of the two experiments; return its results as a dict for the ledger."""
     return (run_cost if "kind" in setting else run_translator)(seed, **setting)

@@ -1,5 +1,5 @@
-"""What chapter 8's translator is compared with: the nearest sentence, a GRU with attention, and
-itself in 8 bits.
+"""Baselines for chapter 8's translator: the nearest sentence, a GRU with attention, and the
+translator itself in 8 bits.
 """
 
 import time
@@ -38,9 +38,9 @@ RECIPES = dict.fromkeys(EXPERIMENTS, RECIPE)
 
 
 class GRUEncoder(nn.Module):
-    """A layer that reads forwards and one that reads backwards, half of the width each.
+    """A forward and a backward GRU layer, each of half the width.
 
-    Shapes: as TransformerEncoder.
+    Shapes: as for TransformerEncoder.
     """
 
     def __init__(self, embedding, dropout):
@@ -63,9 +63,9 @@ class GRUEncoder(nn.Module):
 
 
 class GRUDecoder(nn.Module):
-    """A GRU; its outputs are the queries, the encoder's are keys and values.
+    """A GRU whose outputs are the queries; the encoder's outputs are keys and values.
 
-    Shapes, Returns: as TransformerDecoder; the cache is the state of the GRU.
+    Shapes, Returns: as for TransformerDecoder; the cache is the state of the GRU.
     Source: Luong et al. 2015, section 3.
     """
 
@@ -81,7 +81,7 @@ class GRUDecoder(nn.Module):
         self.output.weight = embedding.weight
 
     def forward(self, tokens, memory, memory_mask, state=None):
-        if state is None:  # begin from the mean of what was read
+        if state is None:  # begin with the mean of the encoder outputs
             # (batch, source steps, 1)
             real = memory_mask[:, 0, 0, :, None].to(memory.dtype)
             mean = (memory * real).sum(dim=1) / real.sum(dim=1)
@@ -94,7 +94,7 @@ class GRUDecoder(nn.Module):
 
 
 def make_gru(vocab_size, num_hiddens, dropout):
-    """Both halves, with one table as embedding of either side and as output matrix."""
+    """Create both halves, with one table for both embeddings and the output matrix."""
     embedding = nn.Embedding(vocab_size, num_hiddens)
     nn.init.normal_(embedding.weight, std=num_hiddens**-0.5)
     return EncoderDecoder(
@@ -103,9 +103,9 @@ def make_gru(vocab_size, num_hiddens, dropout):
 
 
 def nearest(sentences, known):
-    """For each sentence the index of the known one that shares most words, rare ones first.
+    """For each sentence, find the known one that shares most words, weighted by rarity.
 
-    Pairs of words count as words do, so that the order has a say.
+    Pairs of words count like words, so that word order matters.
     """
     table = TfidfVectorizer(token_pattern=r"\S+", ngram_range=(1, 2))
     of_known = table.fit_transform(known)
@@ -114,7 +114,7 @@ def nearest(sentences, known):
 
 
 def run(seed, name, model, **setting):
-    """Train and test one of them; what came out, as a dict for the ledger."""
+    """Train and test one of them; return the results as a dict for the ledger."""
     splits = split_pairs(name)
     sentences, references = [*splits["test"]], [*splits["test"].values()]
     if model.endswith(".safetensors"):
@@ -131,7 +131,7 @@ def run(seed, name, model, **setting):
 
 
 def run_gru(seed, splits, num_merges, num_hiddens, dropout, **training):
-    """The translator of chapter 8 with a GRU on either side."""
+    """Train the translator of chapter 8 with a GRU on either side."""
     pairs = [(e, f) for e, french in splits["train"].items() for f in french]
     val, test = (([*splits[s]], [*splits[s].values()]) for s in ("val", "test"))
     start = time.perf_counter()
@@ -153,7 +153,7 @@ def run_gru(seed, splits, num_merges, num_hiddens, dropout, **training):
 
 
 def run_file(name, sentences, references):
-    """Test the weights of a file of results/; every hundredth sentence, to be looked at."""
+    """Test the weights in a file of results/; include every hundredth sentence for inspection."""
     translator = SubwordTranslator.load(RESULTS / name)
     found = tested(translator, sentences, references)
     columns = sentences, references, found["greedy_translations"]

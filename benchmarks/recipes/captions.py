@@ -1,4 +1,4 @@
-"""Runs of chapter 12: captions of the book, and Multi30k as the source translates it."""
+"""Runs of chapter 12: the book's captions, and Multi30k as in the source."""
 
 import math
 import re
@@ -47,7 +47,7 @@ SMALL = {
     "num_epochs": 8,
     "precision": "bfloat16",
 }
-TUTORIAL = {  # as the source has it
+TUTORIAL = {  # as in the source
     "sizes": [256, 512, 8, 3, 0.1],
     "max_len": 100,
     "num_steps": NUM_STEPS,
@@ -84,14 +84,14 @@ EXPERIMENTS = {
             "is_exact": True,
         }
     ],
-    # One step at a time; each row also says what a beam brings.
+    # One change at a time; each row also reports beam search.
     "multi30k-steps": [
         SMALL | {"num_merges": None, "is_tied": False},
         SMALL | {"is_tied": False},
         SMALL,
         SMALL | {"label_smoothing": 0.1},
     ],
-    # What a wider and deeper net makes of it, and the other way round what a tiny one does.
+    # A wider and deeper net and, conversely, a tiny one.
     "multi30k-wider": [
         SMALL
         | {"sizes": [192, 384, 4, 3, 0.2], "label_smoothing": 0.1, "lr": 0.002}
@@ -106,7 +106,7 @@ EXPERIMENTS = {
 
 
 def read_splits(name, is_reversed=False):
-    """Normalised pairs of each split, in the order of the file; other way round if reversed."""
+    """Read the normalised pairs of each split, in file order; swapped if is_reversed."""
     splits = {}
     for split in ("train", "val", "test"):
         pairs = [(normalise(a), normalise(b)) for a, b in read_pairs(name, split)]
@@ -115,7 +115,7 @@ def read_splits(name, is_reversed=False):
 
 
 def vocabs_and_batches(splits, num_steps, batch_size):
-    """A vocabulary for each side, of words that occur twice; batches of each split, by length."""
+    """A vocabulary per side, of words that occur twice; batches of each split, by length."""
     vocabs, data = [], {split: [] for split in splits}
     for side in (0, 1):
         sentences = {
@@ -132,11 +132,11 @@ def vocabs_and_batches(splits, num_steps, batch_size):
 
 
 def make_source(vocabs, positions, is_exact=False):
-    """The source's net, with sinusoidal positions or a table of learned ones.
+    """Create the source's net, with sinusoidal or learned positions.
 
     Args:
-        is_exact: whether its blocks have what the source's have and ours lack: biases in the
-            attention, and a dropout inside the feed-forward network.
+        is_exact: whether to add what the source's blocks have and ours lack: biases in the
+            attention, and dropout inside the feed-forward network.
     """
     sizes, max_len = TUTORIAL["sizes"], TUTORIAL["max_len"]
     width, dropout = sizes[0], sizes[-1]
@@ -155,14 +155,14 @@ def make_source(vocabs, positions, is_exact=False):
                 setattr(module, name, nn.Linear(width, width))
         if isinstance(module, PositionWiseFFN):
             module.dense2 = nn.Sequential(nn.Dropout(dropout), module.dense2)
-    for parameter in net.parameters():  # the tables too
+    for parameter in net.parameters():  # including the tables
         if parameter.dim() > 1:
             nn.init.xavier_uniform_(parameter)
     return net
 
 
 def run_source(seed, splits, positions, is_exact=False):
-    """As TUTORIAL says, at a constant rate; the weights of the best on the validation pairs."""
+    """Train by TUTORIAL, at a constant rate; keep the best weights on the validation pairs."""
     torch.manual_seed(seed)
     start, device = time.perf_counter(), try_gpu()
     vocabs, loaders = vocabs_and_batches(splits, NUM_STEPS, TUTORIAL["batch_size"])
@@ -199,7 +199,7 @@ def run_source(seed, splits, positions, is_exact=False):
             for batch in loaders["test"]
         ]
     found["perplexity"] = math.exp(evaluate(net, loaders["test"], loss, device))
-    # As the source computes it: the mean of the batches' means, long and short alike.
+    # As in the source: the mean of batch means, whatever their lengths.
     found["perplexity_of_batches"] = math.exp(sum(batch_means) / len(batch_means))
     sources, references = map(list, zip(*splits["test"], strict=True))
     translations = translate_all(net, sources, *vocabs, NUM_STEPS, device)
@@ -211,7 +211,7 @@ def run_source(seed, splits, positions, is_exact=False):
 
 
 def run_small(seed, splits, positions):
-    """The net that chapter 12 trains, on the captions of the book."""
+    """Train the net of chapter 12 on the captions of the book."""
     torch.manual_seed(seed)
     sizes, num_steps, device = CHAPTER["sizes"], CHAPTER["num_steps"], try_gpu()
     vocabs, loaders = vocabs_and_batches(splits, num_steps, CHAPTER["batch_size"])
@@ -249,15 +249,15 @@ def run_small(seed, splits, positions):
 
 
 class WholeWords:
-    """In place of Subwords: each word is one piece."""
+    """A substitute for Subwords in which each word is one piece."""
 
     def split(self, sentence):
-        """The words of a sentence, as pieces."""
+        """Return the words of a sentence as pieces."""
         return " ".join(START + word for word in sentence.split())
 
 
 def make_words(pairs, sizes):
-    """As make_translator, but whole words that occur twice are the pieces."""
+    """Like make_translator, but the pieces are whole words that occur twice."""
     words = WholeWords()
     texts = [words.split(text) for pair in pairs for text in pair]
     vocab = Vocab(texts, min_freq=PIECES["min_freq"])
@@ -268,11 +268,11 @@ def make_words(pairs, sizes):
 
 
 def run_pieces(seed, splits, num_merges, sizes, beam_size=4, is_tied=True, **training):
-    """A SubwordTranslator: joint pieces, one table, label smoothing, a rate that falls.
+    """Train a SubwordTranslator: joint pieces, one table, label smoothing, decaying rate.
 
     Args:
         num_merges: None for whole words.
-        is_tied: False for three tables that learn on their own.
+        is_tied: False for three separate tables.
     """
     torch.manual_seed(seed)
     start = time.perf_counter()
@@ -297,9 +297,9 @@ def run_pieces(seed, splits, num_merges, sizes, beam_size=4, is_tied=True, **tra
 
 
 def printed_scores(translations, references):
-    """sacreBLEU as others call it: references as they are printed, its own tokens.
+    """sacreBLEU as usually reported: original references and its own tokenisation.
 
-    Capitals are ignored; we write none.
+    Case is ignored, since our translations have no capitals.
     """
     together = [re.sub(r" ([.,!?;:])", r"\1", text) for text in translations]
     metric = sacrebleu.BLEU(lowercase=True)
@@ -308,7 +308,7 @@ def printed_scores(translations, references):
 
 
 def run(seed, name, model, is_reversed=False, **setting):
-    """Train once, test once; what came out, as a dict for the ledger."""
+    """Train once and test once; return the results as a dict for the ledger."""
     found = RUNS[model](seed, read_splits(name, is_reversed), **setting)
     if model == "source":
         references = [english for _, english in read_pairs(name, "test")]

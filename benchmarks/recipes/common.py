@@ -1,4 +1,4 @@
-"""What the benchmarks share: the setting of source chapter S1, runs over seeds, the ledger."""
+"""Shared by the benchmarks: the setting of source chapter S1, runs over seeds, the ledger."""
 
 import datetime
 import functools
@@ -34,7 +34,7 @@ from d2lmini.support.ledger import RESULTS
 SEEDS = range(5)
 BATCH_SIZE, NUM_STEPS, LR = 64, 10, 0.005
 SIZES, DROPOUT = (32, 64, 4), 0.1  # width, feed-forward width, heads
-# What every run of an experiment has in common; it stands in the ledger beside the settings.
+# The constants of each experiment, recorded in the ledger next to the settings
 RECIPE = {
     "batch_size": BATCH_SIZE,
     "num_steps": NUM_STEPS,
@@ -52,7 +52,7 @@ S1_SENTENCES = {
 
 
 def make_net(src_vocab, tgt_vocab, num_layers=2):
-    """The translator of chapter 8."""
+    """Create the translator of chapter 8."""
     sizes = *SIZES, num_layers, DROPOUT
     encoder = TransformerEncoder(len(src_vocab), *sizes)
     decoder = TransformerDecoder(len(tgt_vocab), *sizes)
@@ -60,12 +60,12 @@ def make_net(src_vocab, tgt_vocab, num_layers=2):
 
 
 def held_out_bleu(net, vocabs, pairs):
-    """sacreBLEU on held-out pairs of eng-fra-mini, on the tokens of the book.
+    """Compute sacreBLEU on held-out pairs of eng-fra-mini, with the tokens of the book.
 
-    Returns: the score, how it was counted, and the translations.
+    Returns: the score, its signature, and the translations.
     """
     device = next(net.parameters()).device
-    # more than the longest sentence has; padding changes nothing
+    # more than the longest sentence; padding changes nothing
     num_steps = 2 * NUM_STEPS
     predictions = [
         predict_seq2seq(net, e, *vocabs, num_steps, device)[0] for e, _ in pairs
@@ -98,7 +98,7 @@ def run(
     split="test",
     **training,
 ):
-    """Train once; what came out, as a dict for the ledger."""
+    """Train once; return the results as a dict for the ledger."""
     torch.manual_seed(seed)
     data = BATCH_SIZE, NUM_STEPS, num_examples, name
     train_iter, *vocabs = load_data_nmt(*data)
@@ -130,11 +130,11 @@ def run(
 
 
 def summary(settings, runs):
-    """For each setting, how many runs there are, and "mean ± sd" of each number in them."""
+    """For each setting, the number of runs, and "mean ± sd" of each of their numbers."""
     rows = []
     for setting in settings:
         mine = [run for run in runs if run["setting"] == setting]
-        # of a part as part.name
+        # nested numbers as part.name
         found = pd.json_normalize(mine).select_dtypes("number")
         row = {"runs": len(found)}
         for key in found.columns if len(found) > 1 else ():
@@ -145,18 +145,18 @@ def summary(settings, runs):
 
 
 def mean_sd(values):
-    """'mean ± standard deviation' of a list of numbers."""
+    """Format a list of numbers as 'mean ± standard deviation'."""
     return f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}"
 
 
 def record(name, settings, run, seeds=SEEDS, recipe=None):
     """Write one entry of the ledger: run(seed, **setting) for each setting and seed.
 
-    The file is written after each run, and lies in results/unfinished until the last. Of one that
-    is there, the runs by this recipe are kept, so that a new setting costs its own runs only.
+    The file is written after each run, to results/unfinished until the last one. Existing runs by
+    the same recipe are kept, so that a new setting costs only its own runs.
 
     Args:
-        recipe: what run does in every setting: a dict of its numbers.
+        recipe: the constants of all settings, as a dict.
     """
     path, part = RESULTS / f"{name}.json", RESULTS / "unfinished" / f"{name}.json"
     part.parent.mkdir(parents=True, exist_ok=True)
@@ -166,7 +166,7 @@ def record(name, settings, run, seeds=SEEDS, recipe=None):
     is_same = done.get("recipe") == (recipe or {})
     runs = [r for r in done.get("runs", []) if is_same and r["setting"] in settings]
     have = [(r["setting"], r["seed"]) for r in runs]
-    # Of the code that is loaded, whatever happens to it during the runs.
+    # The commit of the loaded code, even if the files change during the runs.
     now, data = commit(), {} if name in WITHOUT_DATA else data_hashes(settings)
     for setting in settings:
         for seed in seeds:
@@ -199,14 +199,14 @@ def record(name, settings, run, seeds=SEEDS, recipe=None):
 
 
 def up_and_down(optimizer, warmup_steps, steps):
-    """A schedule: the learning rate rises for warmup_steps, and falls to 0 at the last step."""
+    """A schedule whose learning rate rises for warmup_steps and falls to 0 at the last step."""
     return torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min((step + 1) / warmup_steps, 1 - step / steps)
     )
 
 
 def commit():
-    """The commit of the code that runs, with a + if there are changes that are not in it."""
+    """The current commit, with a + if there are uncommitted changes."""
     git = functools.partial(
         subprocess.run, cwd=RESULTS.parents[1], capture_output=True, text=True
     )
@@ -218,9 +218,9 @@ def commit():
 
 
 def data_hashes(settings):
-    """sha256 of the files of each data set that the settings name, by split.
+    """The sha256 hashes of the files of each data set in the settings, by split.
 
-    What is simulated has no file: the commit says how it is made.
+    Simulated data have no files: the commit determines them.
     """
     hashes = {}
     names = {setting.get("name", "eng-fra-mini") for setting in settings}

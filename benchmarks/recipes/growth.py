@@ -1,4 +1,4 @@
-"""Runs of chapter 13: how time and memory grow, and what makes a training faster."""
+"""Runs of chapter 13: how time and memory grow, and what makes training faster."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from d2lmini.transformer import DecoderCache, DecoderStack
 
 SIZES = [2**n for n in range(7, 14)]
 WIDTH, FFN, HEADS, LAYERS, PASSES, STEPS = 64, 128, 4, 1, 3, 300
-# What varies, and what does not meanwhile.
+# What varies, and what stays fixed meanwhile
 FIXED = {
     "length": {"batch": 1, "vocabulary": 1000},
     "batch": {"length": 16, "vocabulary": 1000},
@@ -44,7 +44,7 @@ RECIPES = {
 
 
 class Classifier(nn.Module):
-    """Tokens to logits of a token each, with what a Transformer has but its positions."""
+    """Map tokens to logits for each position, like a Transformer but without positions."""
 
     def __init__(self, vocab_size):
         super().__init__()
@@ -57,7 +57,7 @@ class Classifier(nn.Module):
 
 
 def pass_and_back(what, size, kind):
-    """A function that takes one training step without its update, and nothing else."""
+    """A function for one forward and backward pass, and nothing else."""
     sizes = FIXED[what] | {what: size}
     net = Classifier(sizes["vocabulary"]).to(try_gpu())
     if kind == "kernel":
@@ -73,7 +73,7 @@ def pass_and_back(what, size, kind):
 
 
 def seconds_of(function):
-    """The shortest of PASSES calls, after one that is not counted."""
+    """The shortest of PASSES calls, after a warm-up."""
     found = []
     for _ in range(PASSES + 1):
         start = time.perf_counter()
@@ -84,11 +84,11 @@ def seconds_of(function):
 
 
 def one_size(what, size, kind):
-    """In a process of its own, by which the memory is known: seconds and bytes."""
+    """Measure seconds and bytes in a separate process, which makes the memory measurable."""
     from benchmarks.recipes.memory import most_memory  # not on Windows
 
     torch.set_num_threads(1)
-    pass_and_back(what, SIZES[0], kind)()  # what PyTorch itself needs
+    pass_and_back(what, SIZES[0], kind)()  # the baseline of PyTorch itself
     step, before = pass_and_back(what, size, kind), most_memory()
     step()
     grown = most_memory() - before
@@ -98,7 +98,7 @@ def one_size(what, size, kind):
 
 @torch.no_grad()
 def one_prefix(num_steps):
-    """Median seconds of a decoding step after so many others, and of what attends to them."""
+    """Median seconds of a decoding step after this many others, and of its attention."""
     keep_memory()
     stack = DecoderStack(WIDTH, FFN, HEADS, LAYERS, 0.0).eval().to(try_gpu())
     (block,) = stack.blocks
@@ -111,7 +111,7 @@ def one_prefix(num_steps):
         *block.cross_attention.project(memory, memory),
     )
     seconds, attending = [], []
-    # The new key and value are joined to the others, which are copied for it.
+    # Appending the new key and value copies the others.
     joins = mock.patch("torch.cat", clocked(torch.cat, attending))
     attention = block.self_attention
     attention.forward = clocked(attention.forward, attending)
@@ -119,14 +119,14 @@ def one_prefix(num_steps):
     with joins:
         for _ in range(STEPS):
             step()
-    # two joins, one attention
+    # two concatenations, one attention
     attending = torch.tensor(attending).view(STEPS, 3).sum(dim=1)
     rest = torch.tensor(seconds) - attending
     return {"attention": attending.median().item(), "rest": rest.median().item()}
 
 
 def clocked(function, seconds):
-    """The function; how long each of its calls took is added to the list."""
+    """Wrap a function so that the duration of each call is appended to seconds."""
 
     def call(*args, **settings):
         start = time.perf_counter()
@@ -139,7 +139,7 @@ def clocked(function, seconds):
 
 
 def run_growth(seed, what, kind):
-    """Seconds and bytes for each of SIZES."""
+    """Measure seconds and bytes for each of SIZES."""
     rows = []
     for size in SIZES:
         if what == "prefix":
@@ -158,9 +158,9 @@ def run_growth(seed, what, kind):
 
 
 def run_faster(seed, net, kind):
-    """Milliseconds of a training step of the chapters' net, compiled or not; and of the first."""
+    """Measure a training step of the chapters' net, compiled or not, and the first step, in ms."""
     torch.manual_seed(seed)
-    # Else a second run finds on the disk what the first one compiled.
+    # Else a second run would reuse the compiled code of the first one.
     os.environ["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"
     if net == "small":
         train_iter, *vocabs = load_data_nmt(BATCH_SIZE, NUM_STEPS)
@@ -180,5 +180,5 @@ def run_faster(seed, net, kind):
 
 
 def run(seed, **setting):
-    """One of the two; what came out, as a dict for the ledger."""
+    """Run one of the two experiments; return its results as a dict for the ledger."""
     return (run_growth if "what" in setting else run_faster)(seed, **setting)

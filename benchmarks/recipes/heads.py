@@ -1,4 +1,4 @@
-"""Runs of chapter 9: what the heads of several translators align, and what each is worth."""
+"""Runs of chapter 9: what the heads of several translators align, and the cost of ablating each."""
 
 import random
 from collections import Counter
@@ -20,7 +20,7 @@ from tools.corpora import make_eng_fra_mini as grammar
 
 EXPERIMENTS = {"heads": [{"num_epochs": 30, "num_sentences": 3000}]}
 RECIPES = {"heads": RECIPE}
-# Words that leave no doubt which English word they come from.
+# French words that correspond to exactly one English word
 PARTNERS = {
     french: english
     for english, french, *_ in (*grammar.NOUNS, *grammar.ADJECTIVES, *grammar.AFTER)
@@ -28,7 +28,7 @@ PARTNERS = {
 
 
 def new_sentences(num_sentences):
-    """Pairs by the grammar, normalised; neither side stands in training, all their words do."""
+    """Normalised pairs from the grammar: new sentences of words that occur in training."""
     train = [tuple(map(normalise, pair)) for pair in read_pairs()]
     words = Counter(word for pair in train for side in pair for word in side.split())
     taken = {side for pair in train for side in pair}
@@ -49,7 +49,7 @@ def new_sentences(num_sentences):
 
 
 def partners(pairs):
-    """(sentence, row, column) of each written word with its partner, if they stand apart."""
+    """(sentence, row, column) of target words and their source words at different positions."""
     for i, (english, french) in enumerate(pairs):
         source = english.split()
         for row, word in enumerate(french.split()):
@@ -60,14 +60,14 @@ def partners(pairs):
 
 @torch.no_grad()
 def loss_of(net, batch, bos):
-    """Nats per target token of all sentences."""
+    """The loss over all sentences, in nats per target token."""
     src, src_lens, tgt, tgt_lens = batch
     logits = net(src, shift_right(tgt, bos), src_lens)
     return masked_cross_entropy(logits, tgt, tgt_lens).item()
 
 
 def price(net, batch, bos, attention, head, intact):
-    """By how much the loss rises if a head's columns of the output matrix are zero."""
+    """The increase of the loss if a head's columns of the output matrix are set to zero."""
     weight = attention.W_o.weight
     kept, size = weight.detach().clone(), weight.shape[1] // attention.num_heads
     weight.data[:, head * size : (head + 1) * size] = 0
@@ -77,7 +77,7 @@ def price(net, batch, bos, attention, head, intact):
 
 
 def run(seed, num_epochs, num_sentences):
-    """Train chapter 9's translator; alignment and price of each head of its cross-attention."""
+    """Train chapter 9's translator; measure alignment and price of each cross-attention head."""
     torch.manual_seed(seed)
     device = try_gpu()
     train_iter, *vocabs = load_data_nmt(BATCH_SIZE, NUM_STEPS, None)

@@ -1,15 +1,15 @@
-"""How much memory this process has needed so far."""
+"""The peak memory of this process."""
 
-import resource  # which Windows has not
+import resource  # not on Windows
 import sys
 from pathlib import Path
 
 
 def most_memory():
-    """Bytes that the process held at the most.
+    """The peak memory of the process in bytes.
 
-    Linux tells two numbers. That of getrusage begins with what the process had that started
-    this one; the other, which is read here, does not.
+    Linux reports two numbers. That of getrusage includes the peak of the parent process; the
+    other one, read here, does not.
     """
     status = Path("/proc/self/status")
     if status.exists():

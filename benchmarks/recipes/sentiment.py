@@ -1,4 +1,4 @@
-"""Runs of chapter 10: the book's own reviews, and SST-2 with the models that it is told of."""
+"""Runs of chapter 10: the book's own reviews, and SST-2 with the models that it describes."""
 
 import math
 import zlib
@@ -39,7 +39,7 @@ SPLITS = "train", "val", "test"
 NUM_STEPS = 60  # the longest sentence of SST-2 has 53 tokens
 
 RIVALS = ["averaged words", "bag of words", "GRU", "Transformer"]
-SLIPS = [  # of the source, one at a time
+SLIPS = [  # mistakes of the source, one at a time
     "mask on the queries",
     "mask of the unsorted batch",
     "padding in the pooling",
@@ -62,16 +62,16 @@ LARGER = {
 }
 LETTERS = {
     "sizes": [64, 128, 4, 0.3],
-    "num_runs": 20_000,  # rows of the table; runs share them by their checksum
-    "hidden": 0.5,  # share of the words, in training
+    "num_runs": 20_000,  # rows of the table; letter n-grams share them by checksum
+    "hidden": 0.5,  # share of the words hidden in training
     "batch_size": 64,
     "lr": 1e-3,
     "weight_decay": 0.2,
     "warmup_steps": 200,
     "num_epochs": 12,
 }
-COUNTS = {"C": [1, 4, 16], "words": [1, 2], "letters": [2, 5]}  # lengths of runs
-TUTORIAL = {  # as the source has it
+COUNTS = {"C": [1, 4, 16], "words": [1, 2], "letters": [2, 5]}  # lengths of n-grams
+TUTORIAL = {  # as in the source
     "num_hiddens": 256,
     "heads": [2, 4],
     "dropout": 0.5,
@@ -117,7 +117,7 @@ EXPERIMENTS = {
 
 
 class Mean(nn.Module):
-    """The plain mean of the real positions. Shapes: as AttentionPooling."""
+    """The mean over the real positions. Shapes: as for AttentionPooling."""
 
     def forward(self, X, mask):
         weights = mask / mask.sum(dim=-1, keepdim=True)  # (batch, 1, steps)
@@ -125,7 +125,7 @@ class Mean(nn.Module):
 
 
 class WordsAlone(nn.Module):
-    """Each position knows its own word, and no other."""
+    """An encoder whose positions see only their own word."""
 
     def __init__(self, vocab_size, num_hiddens, std):
         super().__init__()
@@ -137,7 +137,7 @@ class WordsAlone(nn.Module):
 
 
 class OneAfterTheOther(nn.Module):
-    """A GRU: each position knows its own word and those before it."""
+    """A GRU, whose positions see their own word and earlier ones."""
 
     def __init__(self, vocab_size, num_hiddens, std):
         super().__init__()
@@ -150,15 +150,15 @@ class OneAfterTheOther(nn.Module):
 
 
 class LetterReader(nn.Module):
-    """The parts of chapter 10, for words that are known by their letters too.
+    """The classifier of chapter 10 with embeddings that also use the letters of words.
 
-    A word's vector is its own plus that of each run of 3 to 5 letters in it, so that an unknown
-    word is not unlike the known ones that it is spelt like (Bojanowski et al. 2017). In training
-    every word is hidden with probability one half, from attention and from the pooling.
+    A word's vector is its own plus those of its n-grams of 3 to 5 letters, so that an unknown word
+    resembles known words with a similar spelling (Bojanowski et al. 2017). In training, every
+    word is hidden with probability one half, from attention and from pooling.
 
     Args:
-        words: all words that may occur, by id. Of a word of no training text only letters count.
-        is_known: (words,), whether a training text holds it.
+        words: all possible words, by id. For words not in a training text, only the letters count.
+        is_known: (words,), whether the word occurs in a training text.
     """
 
     num_runs = LETTERS["num_runs"]
@@ -203,7 +203,7 @@ class LetterReader(nn.Module):
 
 
 def runs_of_letters(words, num_runs):
-    """Rows of the table of runs for each word, (words, longest), 0 where there is none."""
+    """The rows of the n-gram table for each word, (words, longest), padded with 0."""
     rows = []
     for word in words:
         spelt = f"<{word}>"
@@ -215,11 +215,11 @@ def runs_of_letters(words, num_runs):
 
 
 class Source(nn.Module):
-    """The classifier of the book's source: one attention, weights from its sum over features.
+    """The classifier of the book's source: one attention, pooled by its sums over features.
 
-    The text's mean, weighted by the softmax of what attention returns summed over the features,
-    or not weighted, or the sum of both, goes to one output. The slips are those of the printed
-    program; without them it is what was meant.
+    The mean over the text, weighted by the softmax of the attention outputs summed over features,
+    or unweighted, or the sum of both, goes to one output. The slips are those of the printed
+    program; without them, it does what was meant.
     """
 
     def __init__(self, vocab_size, pooling, positions, slips):
@@ -264,7 +264,7 @@ class Source(nn.Module):
         if self.pooling in ("mean", "both"):
             pooled = pooled + (X * real[..., None]).sum(1) / valid_lens[:, None]
         logit = self.output(pooled)  # (batch, 1)
-        return torch.cat([torch.zeros_like(logit), logit], dim=1)  # as two classes
+        return torch.cat([torch.zeros_like(logit), logit], dim=1)  # two classes
 
 
 def arrays_of(texts, vocab):
@@ -274,14 +274,14 @@ def arrays_of(texts, vocab):
 
 
 def sorted_batch(batch):
-    """Longest text first, as the source does it; its lengths stay where they were."""
+    """Sort the texts by length as in the source, whose lengths stay unsorted."""
     tokens, valid_lens, labels = batch
     order = valid_lens.argsort(descending=True)
     return tokens[order], valid_lens, labels[order]
 
 
 def in_order(texts, vocab, slips):
-    """Batches in the order of the file."""
+    """Batches in file order."""
     size = TUTORIAL["batch_size"]
     rows = zip(*(array.split(size) for array in arrays_of(texts, vocab)), strict=True)
     found = [tuple(cut_texts(batch)) for batch in rows]
@@ -293,7 +293,7 @@ def in_order(texts, vocab, slips):
 
 
 def run_source(texts, pooling="softmax", positions=False, slips=()):
-    """As TUTORIAL says, with Adam's own rate; the weights of the best epoch by validation."""
+    """Train by TUTORIAL, at Adam's default rate; keep the weights of the best validation epoch."""
     vocab = Vocab([normalise(text) for text, _ in texts["train"]])
     net, device = Source(len(vocab), pooling, positions, slips), try_gpu()
     data = {split: in_order(texts[split], vocab, slips) for split in SPLITS}
@@ -341,17 +341,17 @@ def run_source(texts, pooling="softmax", positions=False, slips=()):
 
 
 def predicted_in_order(net, batch, slips):
-    """The classes of a batch, in the order of the file whatever that of the batch."""
+    """Predict the classes of a batch, in file order."""
     tokens, valid_lens, _ = batch
     found = net(tokens, valid_lens).argmax(dim=-1).cpu()
     if "mask of the unsorted batch" not in slips:
         return found
-    order = valid_lens.cpu().argsort(descending=True)  # as sorted_batch has it
+    order = valid_lens.cpu().argsort(descending=True)  # as in sorted_batch
     return torch.empty_like(found).index_copy_(0, order, found)
 
 
 def run_tfidf(texts, letters):
-    """Counts of words, or of words, pairs of words and runs of letters; C by validation texts."""
+    """Classify by counts of words, word pairs and letter n-grams; choose C on validation texts."""
     words = TfidfVectorizer(token_pattern=r"\S+")
     if letters:
         pairs, runs = tuple(COUNTS["words"]), tuple(COUNTS["letters"])
@@ -378,7 +378,7 @@ def run_tfidf(texts, letters):
 
 
 def run_letters(texts, seeds):
-    """One LetterReader for each seed; together they give the mean of their probabilities."""
+    """Train one LetterReader per seed; the ensemble averages their probabilities."""
     sentences = {
         split: [normalise(text) for text, _ in texts[split]] for split in SPLITS
     }
@@ -420,7 +420,7 @@ def run_letters(texts, seeds):
 
 
 def make(model, texts, recipe):
-    """A classifier and its vocabulary."""
+    """Create a classifier and its vocabulary."""
     vocab = Vocab([normalise(text) for text, _ in texts["train"]], min_freq=2)
     width, dropout, std = (recipe[key] for key in ("num_hiddens", "dropout", "std"))
     encoders = {
@@ -432,13 +432,13 @@ def make(model, texts, recipe):
         ),
     }
     net = Classifier(encoders[model](), width, 2, dropout)
-    if model == "averaged words":  # and the bag of words by a learned weight for each
+    if model == "averaged words":  # also for the bag of words with learned weights
         net.pooling = Mean()
     return net, vocab
 
 
 def run(seed, name, model, **source):
-    """Train once and test once; what came out, as a dict for the ledger."""
+    """Train once and test once; return the results as a dict for the ledger."""
     texts = {split: read_labelled(name, split) for split in SPLITS}
     torch.manual_seed(seed)
     if model == "source":

@@ -1,4 +1,4 @@
-"""Runs of chapter 13: who writes the book's stories best, with the blocks of 2017 or of today."""
+"""Runs of chapter 13: language models of the book's stories, with blocks of 2017 and of today."""
 
 import time
 from collections import Counter
@@ -34,7 +34,7 @@ RECIPE = {
     "lr": 0.003,
     "warmup_steps": 100,
     "num_epochs": 10,
-    "stories": 300,  # that are written
+    "stories": 300,  # to write
     "temperatures": [0.5, 1.0, 1.5],
 }
 RECIPES = {"stories": RECIPE}
@@ -48,9 +48,9 @@ EXPERIMENTS = {
 
 
 class OfTheEncoder(nn.Module):
-    """A language model of the blocks of chapter 7: an encoder's stack under a causal mask.
+    """A language model of the blocks of chapter 7: an encoder stack under a causal mask.
 
-    Shapes: as modern.LanguageModel; its cache is the text so far, which it reads again.
+    Shapes: as for modern.LanguageModel; its cache is the text so far, which it reads again.
     """
 
     def __init__(self, vocab_size, num_hiddens, ffn_num_hiddens, num_heads, num_layers):
@@ -70,7 +70,7 @@ class OfTheEncoder(nn.Module):
 
 
 class WordBefore(nn.Module):
-    """Counts which word follows which; nothing is trained."""
+    """A bigram model, which counts which word follows which."""
 
     def __init__(self, tokens, valid_lens, bos, vocab_size):
         super().__init__()
@@ -87,16 +87,16 @@ class WordBefore(nn.Module):
 
 
 def answers_right(net, tokens, valid_lens, vocab):
-    """Share of the answers at the end of the stories that get the largest logit."""
+    """The share of answers at the end of stories that get the largest logit."""
     with torch.no_grad():
         logits, _ = net(shift_right(tokens, vocab.bos))
-    asked = tokens[:, :-1] == vocab["?"]  # the answer stands behind it
+    asked = tokens[:, :-1] == vocab["?"]  # the answer follows it
     right = logits[:, 1:][asked].argmax(-1) == tokens[:, 1:][asked]
     return right.float().mean().item()
 
 
 def write(net, vocab, num_stories, choose):
-    """Stories from nothing, each as a string; those that do not end are cut."""
+    """Write stories from an empty prompt, as strings; cut those that do not end."""
     device = next(iter(net.state_dict().values())).device
     start = torch.full((num_stories, 1), vocab.bos, device=device)
 
@@ -109,7 +109,7 @@ def write(net, vocab, num_stories, choose):
 
 
 def fit(net, loaders, loss, device):
-    """Train, the rate falling to 0; the loss on val by epoch."""
+    """Train with a rate that falls to 0; return the validation loss by epoch."""
     optimizer = torch.optim.Adam(net.parameters(), lr=RECIPE["lr"], fused=True)
     num_epochs = RECIPE["num_epochs"]
     steps = num_epochs * len(loaders["train"])
@@ -122,7 +122,7 @@ def fit(net, loaders, loss, device):
 
 
 def run(seed, name, model):
-    """Train once; what came out, as a dict for the ledger."""
+    """Train once; return the results as a dict for the ledger."""
     start, device = time.perf_counter(), try_gpu()
     texts = {
         split: [normalise(t) for t in read_texts(name, split)]

@@ -1,4 +1,4 @@
-"""Runs of chapter 11: the book's own square, and ETH/UCY, one scene left out at a time."""
+"""Runs of chapter 11: the book's own square, and ETH/UCY with one scene left out at a time."""
 
 import functools
 import itertools
@@ -28,7 +28,7 @@ from d2lmini.tasks.trajectories import (
 from d2lmini.transformer import cached_steps
 
 SCENES = "eth", "hotel", "univ", "zara1", "zara2"
-OBSERVED, PREDICTED = 8, 12  # of ETH/UCY; of the square 15 and 25
+OBSERVED, PREDICTED = 8, 12  # for ETH/UCY; for the square 15 and 25
 NUM_NEIGHBOURS = 8
 NOISE = {  # on observed positions in training: share of paths, standard deviation in metres
     "no noise": [0.0, 0.0],
@@ -37,7 +37,7 @@ NOISE = {  # on observed positions in training: share of paths, standard deviati
 }
 
 SQUARE = {  # as in chapter 11
-    "paths": [3000, 1000],  # to train on, to test with
+    "paths": [3000, 1000],  # for training, for testing
     "sizes": [32, 64, 4, 2, 0.0],
     "batch_size": 64,
     "warmup_steps": 200,
@@ -46,7 +46,7 @@ SQUARE = {  # as in chapter 11
 }
 SCENE = {
     "sizes": [64, 128, 4, 2, 0.1],
-    "scale": [0.7, 1.3],  # of a path in training
+    "scale": [0.7, 1.3],  # of paths in training
     "batch_size": 256,
     "lr": 1e-3,
     "warmup_steps": 200,
@@ -94,8 +94,8 @@ EXPERIMENTS = {
             "num_batches": 4000,
         },
     ],
-    # Which noise, how many steps? For a test scene, what is best on the other scenes, each of
-    # them left out as well: a net without both scenes of a pair serves the choice for either.
+    # Noise and number of steps for a test scene: the best on the other scenes, each of them left
+    # out as well; a net trained without a pair of scenes serves the choice for both.
     "eth-ucy-choice": [
         {"name": "eth-ucy", "noise": noise, "without": pair}
         for pair in map(list, itertools.combinations(SCENES, 2))
@@ -114,20 +114,20 @@ EXPERIMENTS = {
 
 
 class PlainEmbedding(FeatureEmbedding):
-    """Without the ReLU."""
+    """FeatureEmbedding without the ReLU."""
 
     def forward(self, features, start=0):
         return self.positions(self.dense(features), start)
 
 
 class PlaceDecoder(PathDecoder):
-    """From positions to the next ones, as the source has it; with or without what came in."""
+    """Predict positions from positions, as in the source; with or without adding the input."""
 
     def __init__(self, *sizes, added):
         super().__init__(*sizes)
         self.added = added
         if not added:
-            # else a zero is a good start: who is added to nothing stands still
+            # zero is a good start only if the output is added to the input
             self.output.reset_parameters()
 
     def forward(self, places, memory, memory_mask=None, caches=None):
@@ -139,13 +139,13 @@ class PlaceDecoder(PathDecoder):
 
 
 def mean_error(predicted, wanted):
-    """Mean distance, and of how many."""
+    """The mean distance, and the number of distances."""
     errors = (predicted - wanted).norm(dim=-1)
     return errors.mean(), errors.numel()
 
 
 def lens_of(past):
-    """All of it, in every row."""
+    """The full length for every row."""
     return torch.full((len(past),), past.shape[1], device=past.device)
 
 
@@ -163,7 +163,7 @@ def roll_out_places(net, past, num_steps):
 
 
 def noisy_loss(net, batch):
-    """walking_loss with 2 cm of noise on the steps that are given."""
+    """walking_loss with 2 cm of noise on the input steps."""
     past, future = batch
     given, following = steps_between(past, future)
     given = given + 0.02 * torch.randn_like(given)
@@ -171,7 +171,7 @@ def noisy_loss(net, batch):
 
 
 def own_given(net, past, first, num_steps):
-    """What the decoder returns if it is given its own output, with gradients; from first on."""
+    """Run the decoder on its own output from first on, with gradients."""
     memory, caches = net.encoder(past), None
     output, outputs = first, []
     for _ in range(num_steps):
@@ -181,20 +181,20 @@ def own_given(net, past, first, num_steps):
 
 
 def own_steps_loss(net, batch):
-    """walking_loss without a teacher."""
+    """walking_loss without teacher forcing."""
     past, future = batch
     given, following = steps_between(past, future)
     return mean_error(own_given(net, past, given[:, :1], future.shape[1]), following)
 
 
 def own_places_loss(net, batch):
-    """place_loss without a teacher."""
+    """place_loss without teacher forcing."""
     past, future = batch
     return mean_error(own_given(net, past, past[:, -1:], future.shape[1]), future)
 
 
 def gaussian_alone(net, batch):
-    """The usual likelihood, from which the means learn too."""
+    """The usual likelihood, which also trains the means."""
     past, future = batch
     return gaussian_loss(*net(past), future), future[..., 0].numel()
 
@@ -209,14 +209,14 @@ def squared_loss(net, batch):
 
 
 def sinusoids(num_steps, num_hiddens, base):
-    """The positional table of chapter 3, to another base."""
+    """The positional table of chapter 3 with another base."""
     exponents = torch.arange(0, num_hiddens, 2) / num_hiddens
     angles = torch.arange(num_steps)[:, None] / base**exponents
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
 
 
 def make_walker(model):
-    """The net of chapter 11, with one detail changed; its loss, and how it is rolled out."""
+    """The net of chapter 11 with one detail changed, its loss, and its roll-out."""
     sizes = SQUARE["sizes"]
     width, dropout = sizes[0], sizes[-1]
     if model.startswith("positions"):
@@ -241,7 +241,7 @@ def make_walker(model):
 
 
 def run_square(seed, model):
-    """Train on paths of chapter 11, test on others."""
+    """Train on paths of chapter 11, and test on others."""
     counts, sizes = SQUARE["paths"], SQUARE["sizes"]
     paths, test = (
         simulate_paths(n, seed)[0] for n, seed in zip(counts, (0, 2), strict=True)
@@ -275,17 +275,17 @@ def run_square(seed, model):
 
 
 def in_a_line(numbers):
-    """Whole numbers as one string: in a list each would take a line of the ledger."""
+    """Integers as one string: in a list, each would take a line of the ledger."""
     return " ".join(str(round(number)) for number in numbers.tolist())
 
 
 @functools.cache
 def scene(name):
-    """All windows of a scene, whose each is, and its neighbours at the last observed step.
+    """All windows of a scene, their tracks, and the neighbours at the last observed step.
 
     Returns:
         Positions (windows, 20, 2); tracks (windows,); neighbours (windows, NUM_NEIGHBOURS, 4),
-        the nearest first: relative position and velocity; how many are real (windows,).
+        nearest first, with relative position and velocity; the number of real ones (windows,).
     """
     tracks = read_tracks("eth-ucy", name)
     found = path_windows(tracks, OBSERVED + PREDICTED)
@@ -314,7 +314,7 @@ def scene(name):
 
 
 def turned(positions, neighbours):
-    """The last observed position becomes the origin, the way of the last two steps the x axis."""
+    """Move the last observed position to the origin, and rotate its direction to the x axis."""
     origin = positions[:, OBSERVED - 1]
     way = origin - positions[:, OBSERVED - 3]
     angle = -torch.atan2(way[:, 1], way[:, 0])
@@ -324,7 +324,7 @@ def turned(positions, neighbours):
 
 
 class CrowdEncoder(nn.Module):
-    """A PathEncoder with one more token for each neighbour; the walker's own come last."""
+    """A PathEncoder with a token for each neighbour, before the walker's own tokens."""
 
     def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout):
         super().__init__()
@@ -345,7 +345,7 @@ class CrowdEncoder(nn.Module):
 
 
 class CrowdForecaster(Forecaster):
-    """A Forecaster that is told of the neighbours."""
+    """A Forecaster that also sees the neighbours."""
 
     def forward(self, past, neighbours, counts):
         X = self.encoder(past, neighbours, counts)[:, -1]
@@ -354,7 +354,7 @@ class CrowdForecaster(Forecaster):
 
 
 def augmented(batch, noise):
-    """Scaled and mirrored at random, noise on what is observed; then turned."""
+    """Scale and mirror at random, add noise to observed positions, then normalise the frame."""
     positions, neighbours, counts = batch
     rows = len(positions), 1, 1
     factor = torch.empty(rows).uniform_(*SCENE["scale"])
@@ -372,17 +372,17 @@ def augmented(batch, noise):
 
 
 def told(net, crowd, past):
-    """What net says of a past in this crowd; an empty one for a net that asks for none."""
+    """The forecast of net for a past, with its crowd if the net uses one."""
     return net(past, *crowd)
 
 
 def train_forecaster(names, noise, others, num_batches):
-    """A net for the named scenes; the same number of windows of each, nearly."""
+    """Train a net on the named scenes, with balanced numbers of windows."""
     data = [
         torch.cat(parts) for parts in zip(*(scene(name) for name in names), strict=True)
     ]
-    del data[1]  # whose the windows are
-    # Drawn by the square root of a scene's size: else four windows of five are of univ.
+    del data[1]  # the tracks of the windows
+    # Sample scenes by the square root of their size: else four windows in five are from univ.
     sizes = [len(scene(name)[0]) for name in names]
     weights = torch.cat([torch.full((size,), size**-0.5) for size in sizes])
     sizes = SCENE["sizes"]
@@ -410,7 +410,7 @@ def train_forecaster(names, noise, others, num_batches):
 
 @torch.no_grad()
 def forecasts_of(net, name, others):
-    """Means and log sigmas of all windows of a scene, in its turned frame; and the paths."""
+    """Means and log sigmas of all windows of a scene in their own frames, and the paths."""
     positions, _, neighbours, counts = scene(name)
     paths, neighbours = turned(positions, neighbours)
     arrays = paths[:, :OBSERVED], *(neighbours, counts)[: 2 * others]
@@ -421,25 +421,25 @@ def forecasts_of(net, name, others):
 
 
 def jitter(paths):
-    """Correlation of a change of step with the next one.
+    """The correlation of a change of step with the next one.
 
-    Where each place is marked with an error of its own, a change is undone by the next; errors
-    alone would give -2/3. Where places lie on a smooth curve, changes go on.
+    With independent errors of the positions, a change is undone by the next one: pure errors give
+    -2/3. On a smooth curve, changes continue.
     """
     changes = paths.diff(dim=1).diff(dim=1)  # (windows, steps - 2, 2)
     return ((changes[:, 1:] * changes[:, :-1]).sum() / (changes**2).sum()).item()
 
 
 def regression(names):
-    """Least squares from all observed coordinates to all future ones."""
-    # In double precision: where people walk smoothly, columns nearly depend on each other.
+    """Fit all future coordinates to all observed ones by least squares."""
+    # In double precision, since columns are almost dependent for smooth paths.
     paths = torch.cat([turned(*scene(name)[::2])[0] for name in names]).double()
     past, future = paths.split([OBSERVED, PREDICTED], dim=1)
     return LinearRegression().fit(past.flatten(1), future.flatten(1))
 
 
 def partial_futures(name):
-    """Mistaken errors of constant velocity: of every window with two or more future steps."""
+    """The errors of constant velocity if incomplete windows count too, a common mistake."""
     errors = []
     for track in read_tracks("eth-ucy", name):
         even = (track.frames.diff() == 10).tolist()
@@ -457,7 +457,7 @@ def partial_futures(name):
 
 
 def run_scenes(seed, model, noise=None, others=False, num_batches=SCENE["num_batches"]):
-    """Leave each scene out in turn: trained on the others, tested on it."""
+    """Leave each scene out in turn: train on the others, test on it."""
     scenes = {}
     for name in SCENES:
         if model == "constant velocity, partial futures":
@@ -484,7 +484,7 @@ def run_scenes(seed, model, noise=None, others=False, num_batches=SCENE["num_bat
             ).item()
         found["ade"], found["fde"] = displacement_errors(predicted, paths[:, OBSERVED:])
         each = (predicted - paths[:, OBSERVED:]).norm(dim=-1).mean(dim=1)
-        # A pedestrian's windows overlap, so it is pedestrians that a bootstrap has to draw.
+        # A pedestrian's windows overlap, so the bootstrap must sample pedestrians.
         sums = torch.zeros(int(tracks.max()) + 1).index_add(0, tracks, each)
         counts = torch.bincount(tracks)
         found["windows_of_each"] = in_a_line(counts[counts > 0])
@@ -498,7 +498,7 @@ def run_scenes(seed, model, noise=None, others=False, num_batches=SCENE["num_bat
 
 
 def run_pair(seed, noise, without, num_batches=SCENE["num_batches"]):
-    """Train without two scenes; the ADE on both."""
+    """Train without two scenes; return the ADE on both."""
     torch.manual_seed(seed)
     rest = [other for other in (*SCENES, "others") if other not in without]
     net = train_forecaster(rest, noise, others=False, num_batches=num_batches)
@@ -510,7 +510,7 @@ def run_pair(seed, noise, without, num_batches=SCENE["num_batches"]):
 
 
 def run(seed, name, **setting):
-    """Train once, test once; what came out, as a dict for the ledger."""
+    """Train once and test once; return the results as a dict for the ledger."""
     if name == "square":
         return run_square(seed, **setting)
     return (run_pair if "without" in setting else run_scenes)(seed, **setting)

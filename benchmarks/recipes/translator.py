@@ -19,7 +19,7 @@ from d2lmini.tasks.translator import SubwordTranslator
 from d2lmini.training import train_epoch
 
 HELD_OUT = 1000  # English sentences in each of test and val
-NUM_STEPS = 40  # one sentence in a thousand has more pieces
+NUM_STEPS = 40  # one sentence in a thousand is longer
 RECIPE = {"held_out": HELD_OUT, "num_steps": NUM_STEPS, "min_freq": 2, "beam_size": 4}
 RECIPES = dict.fromkeys(["fra-eng-full", "fra-eng-two-cores"], RECIPE)
 TRAINING = {
@@ -43,16 +43,16 @@ EXPERIMENTS = {
         | TRAINING
     ]
 }
-# The same once more with two threads, for the time that it takes (OMP_NUM_THREADS=2).
+# The same again with two threads, to measure the time (OMP_NUM_THREADS=2)
 EXPERIMENTS["fra-eng-two-cores"] = EXPERIMENTS["fra-eng-full"]
 
 
 def split_pairs(name):
-    """Split -> English sentence -> its French ones; drawn by English sentence.
+    """Split -> English sentence -> its translations; sampled by English sentence.
 
-    A sentence of val or train that is one of test, or of val, but for one word is left out.
+    Sentences that differ by at most one word from one of test, or of val, are left out.
     """
-    by_english = defaultdict(dict)  # a dict keeps the order, and has no doubles
+    by_english = defaultdict(dict)  # a dict keeps the order and drops duplicates
     for english, french in read_pairs(name):
         by_english[normalise(english)][normalise(french)] = None
     english = [*by_english]
@@ -71,7 +71,7 @@ def split_pairs(name):
 
 
 def make_translator(pairs, num_merges, sizes):
-    """A translator whose pieces are those of both languages together."""
+    """Create a translator whose pieces are learned from both languages together."""
     sentences = [sentence for pair in pairs for sentence in pair]
     merges = learn_merges(sentences, num_merges)
     subwords = Subwords(merges)
@@ -94,12 +94,12 @@ def fit(
     num_epochs,
     precision="float32",
 ):
-    """Train on normalised pairs, the rate falling to 0; loss and BLEU on val by epoch.
+    """Train on normalised pairs with a rate that falls to 0; return loss and BLEU on val by epoch.
 
     Args:
-        val: source sentences, and for each the list of its translations.
-        precision: the type in which matrices are multiplied. With "bfloat16" a processor that
-            knows it needs little more than half the time; weights and loss stay float32.
+        val: source sentences, and a list of translations for each.
+        precision: the dtype of matrix products. "bfloat16" takes little more than half the time
+            on processors that support it; weights and loss stay in float32.
     """
     arrays = [
         *translator.encode([source for source, _ in pairs]),
@@ -128,7 +128,7 @@ def fit(
 
 
 def tested(translator, sentences, references, beam_size=RECIPE["beam_size"]):
-    """Scores and translations of sentences, by greedy and by beam search."""
+    """Scores and translations by greedy and by beam search."""
     found = {}
     for key, size in (("greedy", None), ("beam", beam_size)):
         translations = translator.translate(sentences, size)
@@ -138,7 +138,7 @@ def tested(translator, sentences, references, beam_size=RECIPE["beam_size"]):
 
 
 def scores(predictions, references):
-    """BLEU with all references of a sentence, with the first alone, chrF, and their signatures."""
+    """BLEU with all references, BLEU with only the first, chrF, and their signatures."""
     most = max(map(len, references))
     every = [[r[i] if i < len(r) else None for r in references] for i in range(most)]
     metric, chrf = sacrebleu.BLEU(tokenize="none", force=True), sacrebleu.CHRF()
@@ -154,7 +154,7 @@ def scores(predictions, references):
 
 def run(seed, name, num_merges, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout,
         **training):  # fmt: skip
-    """Train once, test once; what came out, and the weights in a file of results/."""
+    """Train once and test once; return the results, and save the weights to results/."""
     splits, start = split_pairs(name), time.perf_counter()
     val, test = (([*splits[s]], [*splits[s].values()]) for s in ("val", "test"))
     pairs = [(e, f) for e, french in splits["train"].items() for f in french]

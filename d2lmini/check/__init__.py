@@ -1,4 +1,4 @@
-"""Properties and exercises, under the name by which chapters call them; see checking/."""
+"""Properties and exercises, for use in chapters."""
 
 from d2lmini.check.answers import picture
 from d2lmini.check.comparisons import incremental, matches, weights_explain_output

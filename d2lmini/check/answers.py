@@ -1,4 +1,4 @@
-"""What is wrong with a value, compared with the one that is due; and how values are shown."""
+"""Compare a value with the expected one, and show values to readers."""
 
 import math
 import numbers
@@ -11,7 +11,7 @@ from torch import nn
 
 
 class Short(reprlib.Repr):
-    """Cuts what is long or deep; small tensors as lists, others by their shape."""
+    """Abbreviates long or deep values; shows small tensors as lists, others by shape."""
 
     def __init__(self):
         super().__init__()
@@ -34,7 +34,7 @@ class Short(reprlib.Repr):
 
 
 def difference(got, due, tolerance):
-    """What is wrong with got, in one line; empty if nothing."""
+    """Describe in one line how got is wrong; empty if it is right."""
     if problem := form_problem(got, due):
         return problem
     if isinstance(due, torch.Tensor):
@@ -49,7 +49,7 @@ def difference(got, due, tolerance):
         (got,) = got if isinstance(got, list) else (got,)
         try:
             same = math.isclose(got, due, rel_tol=tolerance, abs_tol=tolerance)
-        except OverflowError:  # a whole number too large for a float
+        except OverflowError:  # an integer too large for a float
             same = False
         same = same or (got != got and due != due)  # both NaN
         return "" if same else "The number differs."
@@ -59,7 +59,7 @@ def difference(got, due, tolerance):
 
 
 def form_problem(got, due):
-    """What is wrong with the type or the shape of got, whatever its numbers; empty if nothing."""
+    """Describe how the type or shape of got is wrong, ignoring its numbers; empty if right."""
     if isinstance(due, torch.Tensor):
         return _tensor_form_problem(got, due)
     is_tensor = isinstance(got, torch.Tensor) and got.dim() > 0
@@ -87,14 +87,14 @@ def form_problem(got, due):
 
 
 def _holds_tensors(due):
-    """Whether several tensors are due."""
+    """Whether several tensors are expected."""
     return isinstance(due, tuple | list) and any(
         isinstance(d, torch.Tensor) for d in due
     )
 
 
 def _plain(value):
-    """Numbers of PyTorch and NumPy as Python's own."""
+    """Convert PyTorch and NumPy numbers to Python's own."""
     if isinstance(value, torch.Tensor):
         has_numbers = value.layout == torch.strided and not value.is_meta
         return value.tolist() if has_numbers else value
@@ -102,7 +102,7 @@ def _plain(value):
 
 
 def _tensor_form_problem(got, due):
-    """As form_problem, for a tensor."""
+    """Like form_problem, for a tensor."""
     if not isinstance(got, torch.Tensor):
         kind = (
             "a numpy array" if isinstance(got, np.ndarray) else f"{type(got).__name__}"
@@ -115,14 +115,14 @@ def _tensor_form_problem(got, due):
         return f"Expected a tensor on {due.device}, got one on {got.device}. {rule}."
     if got.shape != due.shape:
         return f"Expected shape {tuple(due.shape)}, got {tuple(got.shape)}."
-    finer = due.is_floating_point() and got.dtype == torch.float64  # no mistake
+    finer = due.is_floating_point() and got.dtype == torch.float64  # not a mistake
     if got.dtype != due.dtype and not finer:
         return f"Expected dtype {due.dtype}, got {got.dtype}."
     return ""
 
 
 def _tensor_difference(got, due, tolerance):
-    """As difference, for a tensor of the right form."""
+    """Like difference, for a tensor of the right form."""
     if got.isnan().any() and not due.isnan().any():
         return f"{int(got.isnan().sum())} of {got.numel()} numbers are NaN."
     close = torch.isclose(
@@ -136,22 +136,22 @@ def _tensor_difference(got, due, tolerance):
 
 
 def short(value):
-    """A value in at most a few lines."""
+    """Show a value in at most a few lines."""
     try:
         text = Short().repr(value)
-    except ValueError:  # a whole number too long for Python to write
+    except ValueError:  # an integer too long for Python to print
         text = f"a {type(value).__name__} too long to show"
     return text if len(text) <= 300 else text[:297] + "..."
 
 
 def picture(mask: torch.Tensor) -> str:
-    """A mask as text: a line for each query, ■ where it may look at the key and · where not.
+    """Draw a mask as text: a line per query, ■ if it may attend to the key and · if not.
 
     Args:
-        mask: boolean (..., queries, keys); what comes before the last two axes is drawn one below
-            the other, with an empty line between.
+        mask: boolean (..., queries, keys); masks along leading axes are drawn one below the other,
+            separated by an empty line.
     Raises:
-        ValueError: mask is no such tensor.
+        ValueError: mask is not such a tensor.
     Source: the page of puzzles, after chapter 6.
     """
     is_mask = isinstance(mask, torch.Tensor) and mask.dtype == torch.bool
@@ -168,14 +168,14 @@ def picture(mask: torch.Tensor) -> str:
 
 
 def can_be_drawn(value):
-    """Whether a value is a mask, and small enough for a picture."""
+    """Whether a value is a mask small enough for a picture."""
     is_mask = isinstance(value, torch.Tensor) and value.dtype == torch.bool
     small = is_mask and value.dim() > 1 and 0 < value.numel() <= 150
     return small and value.layout == torch.strided
 
 
 def unchanged(now, before):
-    """Whether tensors, lists and modules among the arguments are what they were."""
+    """Whether tensors, lists and modules among the arguments are unchanged."""
     if isinstance(before, torch.Tensor):
         return torch.equal(now, before)
     if isinstance(before, nn.Module):

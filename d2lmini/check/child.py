@@ -1,6 +1,6 @@
-"""The Python in which an answer runs; process.py starts it, and tells it what to do.
+"""The process in which an answer runs; process.py starts it and sends it commands.
 
-It is told in pickles and answers in JSON: it trusts the one that started it, not the reverse.
+It receives pickles and answers in JSON: the child trusts the parent, not vice versa.
 """
 
 import contextlib
@@ -25,10 +25,10 @@ from d2lmini.check.values import to_json
 
 
 def main(unconfined=()):
-    """Do what is asked on the standard input, and say on the standard output what came of it."""
+    """Read commands from standard input, and write results to standard output."""
     asked, said = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in range(3):  # what an answer prints must not get between the messages
+    for stream in range(3):  # output of an answer must not mix with the messages
         os.dup2(nothing, stream)
     torch.set_num_threads(1)
     messages = queue.Queue()
@@ -36,7 +36,7 @@ def main(unconfined=()):
     worker = Worker()
 
     def ask(number, arguments):
-        """What a subject, which is not here, makes of arguments."""
+        """Call a subject in the parent process with these arguments."""
         tell(said, {"try": number, "arguments": [to_json(part) for part in arguments]})
         kind, result = pickle.loads(messages.get())
         if kind == "failed":
@@ -51,25 +51,25 @@ def main(unconfined=()):
 
 
 def listen(stream, messages):
-    """Read messages while an answer runs: when nobody is there any more, that must end, too."""
+    """Read messages while an answer runs; exit when the parent has gone."""
     while head := stream.read(LENGTH.size):
         messages.put(stream.read(*LENGTH.unpack(head)))
     os._exit(0)
 
 
 def tell(stream, message):
-    """Write a message."""
+    """Write a message to the parent."""
     data = json.dumps(message).encode()
     stream.write(LENGTH.pack(len(data)) + data)
     stream.flush()
 
 
 class Worker:
-    """Holds one answer at a time."""
+    """Holds one answer at a time, and calls it."""
 
     def __init__(self):
         self.handed_in = {}
-        # An answer that hands something in, itself perhaps, starts no further check.
+        # An answer that calls check.exercise must not start another check.
         for module in (check, records):
             module.exercise = self.handed_in.__setitem__
             module.hint = module.report = lambda *_: None
@@ -77,7 +77,7 @@ class Worker:
         records.Mystery.__call__ = _refuse
 
     def load(self, answer: bytes) -> dict:
-        """Take the answer that a notebook has pickled."""
+        """Load an answer that a notebook has pickled."""
         try:
             self.answer = cloudpickle.loads(answer)
         except Exception as error:
@@ -85,12 +85,12 @@ class Worker:
         return {}
 
     def define(self, before: list[str], cell: str, name: str, function: str) -> dict:
-        """Run a cell; its answer is what it hands in under that name, or a function of it.
+        """Run a cell; its answer is what it passes to check.exercise, or a function of it.
 
         Args:
-            before: definitions that the cell may use; one that cannot be made is left out.
+            before: definitions that the cell may use; those that fail are left out.
             name: of the exercise.
-            function: which counts if the cell hands nothing in.
+            function: its name, used if the cell does not call check.exercise.
         """
         self.handed_in.clear()
         scope, said, where = {"__name__": "__main__"}, {}, f"<{name}>"
@@ -109,7 +109,7 @@ class Worker:
         return said | {"name": str(called), "parameters": _parameters(self.answer)}
 
     def call(self, arguments: list) -> dict:
-        """What the answer returns and prints, and what has become of its arguments."""
+        """Call the answer; return its value, its output and its arguments afterwards."""
         printed = FirstPrinted()
         try:
             with contextlib.redirect_stdout(printed):
@@ -125,12 +125,12 @@ class Worker:
 
 
 def _refuse(*_):
-    """An answer that calls the module in question shows nothing."""
+    """Refuse to run the module that the answer should imitate."""
     raise RuntimeError("the answer must make the mistake itself, without the module")
 
 
 def _parameters(answer: Callable):
-    """Name, kind, and whether it may be left out, of each; None for a builtin."""
+    """Name, kind and whether it is optional, for each parameter; None for a builtin."""
     try:
         parameters = inspect.signature(answer).parameters.values()
     except (ValueError, TypeError):
@@ -139,7 +139,7 @@ def _parameters(answer: Callable):
 
 
 def _said_of(error, where):
-    """Type and text of an error, and the last line of a file that it went through."""
+    """The type and text of an error, and the last line in this file of its traceback."""
     number, frame = getattr(error, "lineno", None), error.__traceback__
     while frame is not None:
         if frame.tb_frame.f_code.co_filename == where:

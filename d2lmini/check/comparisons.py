@@ -1,4 +1,4 @@
-"""What must agree: a block with a reference, its steps with the whole, its weights with its output.
+"""Compare a block with a reference, its steps with one pass, and its weights with its output.
 
 See properties.py.
 """
@@ -27,12 +27,12 @@ from d2lmini.check.trying import (
 def matches(
     block: Callable, reference: Callable, *inputs, tolerance: float | None = None
 ) -> Result:
-    """block(*inputs) equals reference(*inputs), in shape and dtype, too.
+    """Check that block(*inputs) equals reference(*inputs), including shape and dtype.
 
     Either may return one tensor, or several in a tuple, list or dict.
 
     Args:
-        tolerance: None = what rounding in the dtype of the reference may change.
+        tolerance: None = the rounding error of the dtype of the reference.
     Source: chapter 4.
     """
     check_tried(block=block, reference=reference)
@@ -75,15 +75,15 @@ def incremental(
     memory_mask: Tensor | None = None,
     at_once: int = 1,
 ) -> Result:
-    """Decoding with a cache, one position at a time, gives the outputs of the whole sequence.
+    """Check that decoding with a cache, step by step, gives the outputs of the whole sequence.
 
-    It also does so after a prefix read in one go, as when a text is continued.
+    Also tried: reading a prefix in one step, as when a text is continued.
 
     Args:
         decoder: decoder(X, memory, memory_mask, cache) -> (output, cache), with cache None
             at the first step, such as DecoderBlock and TransformerDecoder.
         X: (batch, steps, features), or token ids (batch, steps).
-        at_once: how many positions are read in each step that has a cache.
+        at_once: the number of positions read in each step with a cache.
     Source: chapter 7.
     """
     check_tried(X, decoder=decoder)
@@ -128,10 +128,10 @@ def weights_explain_output(
     values: Tensor,
     mask: Tensor | None = None,
 ) -> Result:
-    """The weights that an attention reports are those by which it mixes the values.
+    """Check that the weights that an attention returns are those with which it mixes the values.
 
     If the same vector is added to the value at key j, the output at query i moves by the sum
-    over the heads of weight (i, j) times a vector that depends on the head only.
+    over the heads of weight (i, j) times a vector that depends only on the head.
 
     Args:
         attention: attention(queries, keys, values, mask) -> (output, weights).
@@ -166,19 +166,17 @@ def weights_explain_output(
         sentence = f"The sum of a row of weights is off by {off:.2g}."
         return Result(name, False, off, sentence)
     weights = weights.flatten(0, 2)  # (batch * queries * keys, heads)
-    # the best vectors
+    # the best vector for each head
     by_head = torch.linalg.lstsq(weights, moved, driver="gelsd").solution
     worst = largest(weights @ by_head - moved)
     if worst > rounding(output):
-        sentence = (
-            f"The output is not the mixture that the weights tell: off by {worst:.2g}."
-        )
+        sentence = f"The output is not the mixture that the weights describe: off by {worst:.2g}."
         return Result(name, False, worst, sentence)
     return Result(name, True, worst, "The values are mixed by the reported weights.")
 
 
 def _parts(output):
-    """The tensors in an output, in order; anything else in it as it is."""
+    """Yield the tensors and other parts of an output, in order."""
     if isinstance(output, dict):
         output = [part for item in output.items() for part in item]
     if not isinstance(output, tuple | list):
@@ -189,5 +187,5 @@ def _parts(output):
 
 
 def _short(part):
-    """A part of an output in a few words."""
+    """Describe a part of an output briefly."""
     return "a tensor" if isinstance(part, Tensor) else repr(part)[:40]

@@ -1,4 +1,4 @@
-"""Cases drawn at random: no two sizes equal, so that no axis can stand in for another."""
+"""Draw random cases; all sizes differ, so that no axis can be mistaken for another."""
 
 from random import Random
 
@@ -7,10 +7,10 @@ from torch import Tensor
 
 
 class Dice:
-    """Draws sizes and numbers for a case, the same ones from the same seed.
+    """A source of sizes and numbers for cases, reproducible from the seed.
 
     Args:
-        random: where they come from, such as random.Random(1).
+        random: the source of randomness, such as random.Random(1).
     """
 
     def __init__(self, random: Random):
@@ -18,30 +18,30 @@ class Dice:
         self.generator = torch.Generator().manual_seed(random.getrandbits(32))
 
     def number(self, low: int, high: int) -> int:
-        """A whole number from low to high, both included."""
+        """An integer from low to high, inclusive."""
         return self.random.randint(low, high)
 
     def sizes(self, number: int, low: int = 2) -> list[int]:
-        """So many sizes, no two of them equal."""
+        """This many sizes, all different."""
         return self.random.sample(range(low, low + 2 * number), number)
 
     def normal(self, *shape: int) -> Tensor:
         return torch.randn(*shape, generator=self.generator)
 
     def below(self, high: int, *shape: int) -> Tensor:
-        """Whole numbers from 0 to high - 1."""
+        """Integers from 0 to high - 1."""
         return torch.randint(high, shape, generator=self.generator)
 
     def true(self, probability: float, *shape: int) -> Tensor:
-        """Booleans."""
+        """Booleans that are True with this probability."""
         return torch.rand(*shape, generator=self.generator) < probability
 
     def lengths(self, batch: int, longest: int, shortest: int = 1) -> Tensor:
-        """Lengths of sentences."""
+        """Lengths of sentences, from shortest to longest."""
         return shortest + self.below(longest - shortest + 1, batch)
 
     def directions(self, *shape: int) -> Tensor:
-        """Vectors of length 1, along the last axis."""
+        """Unit vectors along the last axis."""
         return torch.nn.functional.normalize(self.normal(*shape), dim=-1)
 
     def weights(self, *shape: int) -> Tensor:
@@ -50,7 +50,7 @@ class Dice:
 
 
 class Branch:
-    """tanh(X @ W): a function that keeps the shape, and that can be shown in a line."""
+    """tanh(X @ W): a function that keeps the shape and prints on one line."""
 
     def __init__(self, W):
         self.W = W

@@ -1,4 +1,4 @@
-"""What training needs: finite gradients, right ones, and one for each parameter.
+"""Check what training needs: finite and correct gradients, and one for each parameter.
 
 See properties.py.
 """
@@ -27,12 +27,12 @@ from d2lmini.support.arguments import check_kind
 
 
 def finite_gradients(block: Callable, X: Tensor) -> Result:
-    """Outputs and gradients are finite even if the first sequence is all padding.
+    """Check that outputs and gradients are finite even if the first sequence is all padding.
 
-    The output also has the dtype of X. Frozen parameters need no gradient.
+    The output must have the dtype of X. Frozen parameters need no gradient.
 
     Args:
-        X: of the floating dtype in question, or token ids.
+        X: an input of the floating-point dtype in question, or token ids.
     Source: chapter 2.
     """
     check_tried(X, block=block)
@@ -64,12 +64,12 @@ def finite_gradients(block: Callable, X: Tensor) -> Result:
 def every_parameter_trained(
     block: nn.Module, X: Tensor, mask: Tensor | None = None
 ) -> Result:
-    """Every parameter gets a gradient; no other weights are used, and none are redrawn.
+    """Check that every parameter gets a gradient, and that no other weights are used or redrawn.
 
-    A matrix that is made in each call, or kept where the module cannot find it, such as in a
-    list, is not a parameter: no optimiser will change it. Every entry of a parameter counts,
+    A matrix that is created in each call, or stored where the module cannot find it, such as in
+    a list, is not a parameter: no optimiser will change it. Every entry of a parameter counts,
     but only the looked-up rows of a table; a frozen parameter needs no gradient. The gradient
-    must also match the slope of the output; half precision is too coarse to tell.
+    must also match the slope of the output, except in half precision, which is too coarse.
     Source: chapter 7.
     """
     check_tried(X, block=block)
@@ -79,7 +79,7 @@ def every_parameter_trained(
 
 
 def _trained(block, X, mask):
-    """As every_parameter_trained, in the mode in which the block is."""
+    """Check every_parameter_trained in the current mode of the block."""
     name = "every_parameter_trained"
     with same_draws(X):
         first, second = (block(*copies([X, mask])) for _ in range(2))
@@ -90,10 +90,10 @@ def _trained(block, X, mask):
 
     parameters = dict(block.named_parameters())
     known = {id(parameter) for parameter in parameters.values()} | {id(X)}
-    users = _leaves(first)  # what was used, and by which operations
+    users = _leaves(first)  # tensors used, and by which operations
     if strangers := [leaf for leaf in users if id(leaf) not in known]:
         shapes = ", ".join(str(tuple(leaf.shape)) for leaf in strangers)
-        sentence = f"Weights of shape {shapes} are used, but are no parameters."
+        sentence = f"Weights of shape {shapes} are used, but are not parameters."
         return Result(name, False, float(len(strangers)), sentence)
 
     trainable = {key: p for key, p in parameters.items() if p.requires_grad}
@@ -126,9 +126,9 @@ def _trained(block, X, mask):
 
 
 def _idle(block, X, mask, trainable, whole):
-    """Which numbers of each parameter have had no gradient on any of several inputs.
+    """Which entries of each parameter got no gradient on any of several inputs.
 
-    whole: names of the parameters all of whose numbers should have one.
+    whole: names of the parameters whose entries should all get one.
     """
     idle = {key: torch.ones_like(p, dtype=torch.bool) for key, p in trainable.items()}
     with closing(_several(block, X, mask)) as several:
@@ -142,15 +142,15 @@ def _idle(block, X, mask, trainable, whole):
 
 
 def _leaf(X):
-    """A copy of X that takes gradients, if its dtype has them."""
+    """A copy of X that requires gradients, if its dtype allows them."""
     X = X.detach().clone()
     return X.requires_grad_() if X.is_floating_point() else X
 
 
 def _several(block, X, mask):
-    """X and other inputs, these with other weights in the block: each ReLU is on for some.
+    """Yield X, then other inputs with other weights in the block: each ReLU is active for some.
 
-    A single token is no test of queries and keys: its weight is 1 whatever they are.
+    A single token does not test queries and keys: its weight is 1 whatever they are.
     """
     yield X, mask
     shape = X.shape if X.shape[1] > 1 else (X.shape[0], 3, *X.shape[2:])
@@ -169,18 +169,18 @@ def _several(block, X, mask):
 
 
 def _loss(output):
-    """A sum with random signs and sizes: a plain one is constant after a normalisation."""
+    """A randomly weighted sum: a plain sum would be constant after a normalisation."""
     output = output.cpu().double()  # some GPUs have no float64
     return (output * drawn_like(output.detach(), seed=5)).sum()
 
 
 def _dense(tensor):
-    """With its zeros; the gradients of some tables are sparse."""
+    """Convert to a dense tensor; the gradients of some tables are sparse."""
     return tensor.to_dense() if tensor.is_sparse else tensor
 
 
 def _gradients(block, inputs, tensors):
-    """Of each tensor, 0 where there is none."""
+    """The gradient of each tensor, 0 where there is none."""
     tensors = list(tensors)
     with same_draws(*inputs):
         output = block(*copies(inputs))
@@ -194,13 +194,13 @@ def _gradients(block, inputs, tensors):
 
 
 def _slopes(block, X, mask, tensors):
-    """For each tensor: the slope of the loss along a random direction, told and measured.
+    """For each tensor, the slope of the loss along a random direction, computed and measured.
 
-    And by how much the two may differ: a step is not infinitely small, there may be the kink
-    of a ReLU within it, and numbers are rounded.
+    Also by how much the two may differ: the step is finite, may cross the kink of a ReLU, and
+    numbers are rounded.
     """
     gradients = _gradients(block, (X, mask), tensors.values())
-    untrained = {  # the row of a table that is padding, on purpose
+    untrained = {  # the padding row of a table has no gradient on purpose
         id(module.weight): module.padding_idx
         for module in block.modules()
         if isinstance(module, nn.Embedding) and module.padding_idx is not None
@@ -234,14 +234,14 @@ LOOK_UPS = "Embedding", "Slice", "Index", "Select", "Gather"
 
 
 def _is_table(operations):
-    """Whether a parameter is a table, of which an input uses only some rows."""
+    """Whether a parameter is a table of which an input uses only some rows."""
     return bool(operations) and all(name.startswith(LOOK_UPS) for name in operations)
 
 
 def _leaves(output):
-    """The tensors from which an output was computed and to which its gradients would go.
+    """The leaf tensors from which an output was computed.
 
-    Each with the names of the operations that used it.
+    Each is mapped to the names of the operations that used it.
     """
     leaves, waiting, seen = {}, [output.grad_fn], set()
     while waiting:

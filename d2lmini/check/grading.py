@@ -1,4 +1,4 @@
-"""An answer is compared with a reference and, if it is wrong, with known mistakes."""
+"""Compare an answer with a reference and, if it is wrong, with known mistakes."""
 
 import contextlib
 import copy
@@ -24,35 +24,35 @@ from d2lmini.check.answers import (
 from d2lmini.check.exercise import Exercise
 from d2lmini.support.chapters import CHAPTERS, EXERCISE_PAGES
 
-# where cases lie, whatever device a reader has made the default
+# the device of cases, whatever default device a reader has set
 CPU = torch.device("cpu")
 RIGHT, ALMOST, WRONG, NOT_ATTEMPTED = "right", "almost", "wrong", "not attempted"
-DRAWN = 3  # further cases, the same at each check
-PRINTED = 20, 1000  # lines and characters of what an answer prints that are shown
+DRAWN = 3  # extra random cases, the same in each check
+PRINTED = 20, 1000  # lines and characters shown of an answer's output
 
 
 class WrongAnswer(Exception):
-    """An answer is wrong; the text says how, to the reader."""
+    """An answer is wrong; the text tells the reader how."""
 
-    verdict, agrees = WRONG, ()  # agrees: whether each case does, if all were tried
+    verdict, agrees = WRONG, ()  # agrees: whether each case agrees, if all were tried
 
 
 class NearlyRight(WrongAnswer):
-    """Most cases agree, or all of them, but not everything does."""
+    """Most or all cases agree, but something is still wrong."""
 
     verdict = ALMOST
 
 
 class Ended(Exception):
-    """An answer was ended, or has ended its Python; the text says why, to the reader."""
+    """An answer was stopped, or ended its process; the text tells the reader why."""
 
 
 class NotAttempted(Exception):
-    """The answer is the stub of the notebook, which raises NotImplementedError."""
+    """The answer is still the notebook's stub, which raises NotImplementedError."""
 
 
 class FirstPrinted(io.TextIOBase):
-    """Stands in for sys.stdout: keeps the beginning of what the first call prints."""
+    """A sys.stdout that keeps the beginning of the first call's output."""
 
     def __init__(self):
         self.text, self.is_first = "", True
@@ -63,7 +63,7 @@ class FirstPrinted(io.TextIOBase):
         return len(text)
 
     def shown(self):
-        """What was printed, as lines below a verdict; empty if nothing."""
+        """The output as lines below a verdict; empty if there was none."""
         lines = self.text[: PRINTED[1]].rstrip("\n").split("\n")
         cut = len(lines) > PRINTED[0] or len(self.text) > PRINTED[1]
         lines = lines[: PRINTED[0]] + ["..."] * cut
@@ -83,10 +83,10 @@ def all_exercises() -> dict[str, Exercise]:
 
 
 def find(name: str) -> Exercise:
-    """The exercise of that name.
+    """Find an exercise by name.
 
     Raises:
-        ValueError: there is none; the text lists names that are close.
+        ValueError: there is no such exercise; the text lists similar names.
     """
     if not isinstance(name, str):
         rule = 'the name comes first, as in check.exercise("masks-1", my_function)'
@@ -100,15 +100,15 @@ def find(name: str) -> Exercise:
 
 
 def grade(found: Exercise, answer: Callable) -> tuple[str, str]:
-    """Verdict and what to tell the reader: a sentence, and perhaps lines that show a case.
+    """Return the verdict and a message: a sentence, and perhaps lines that show a case.
 
-    What the answer prints at its first call is shown with the verdict; nothing is printed.
+    The output of the answer's first call goes into the message; nothing is printed.
     """
     return grade_with_share(found, answer)[:2]
 
 
 def grade_with_share(found: Exercise, answer: Callable) -> tuple[str, str, float]:
-    """As grade, and the share of the points that the answer deserves."""
+    """Like grade, and also return the share of the points that the answer earns."""
     if not callable(answer):
         message = f"The answer must be a function, got {type(answer).__name__} {short(answer)}."
         return WRONG, message, 0.0
@@ -132,12 +132,12 @@ def grade_with_share(found: Exercise, answer: Callable) -> tuple[str, str, float
 
 
 def share_right(found: Exercise, agrees: list[bool]) -> float:
-    """The share of the cases that agree, beyond those for which one constant answer would do.
+    """The share of cases that agree, beyond those that a constant answer would get right.
 
-    If all agree, and the answer is wrong all the same, a property counts as one more case.
+    If all cases agree but the answer is still wrong, the broken property counts as a case.
 
     Args:
-        agrees: whether each case agrees, in their order.
+        agrees: whether each case agrees, in order.
     """
     wanted = [found.reference(*copy.deepcopy(case)) for case in found.cases]
     constant = max(
@@ -148,15 +148,15 @@ def share_right(found: Exercise, agrees: list[bool]) -> float:
 
 
 def _compare(found, answer, printed):
-    """Raise WrongAnswer if an answer differs from the reference; show the smallest case.
+    """Raise WrongAnswer if an answer differs from the reference, showing the smallest case.
 
-    The exception says which cases agree.
+    The exception records which cases agree.
     """
     tried, wrong, agrees = (
         [],
         [],
         [],
-    )  # the answer is called once a case: it may be slow
+    )  # the answer is called only once per case, since it may be slow
     failed, raised = [], None
     for case in found.cases:
         expected = found.reference(*copy.deepcopy(case))
@@ -186,7 +186,7 @@ def _compare(found, answer, printed):
 
 
 def _judge(found, answer, wrong, agrees):
-    """Raise what is to be told of an answer that makes no known mistake; nothing if all is well."""
+    """Raise the verdict on an answer without a known mistake; return if it is right."""
     if wrong:
         problem, case, got, due = wrong[0]
         if form_problem(got, due):
@@ -203,7 +203,7 @@ def _judge(found, answer, wrong, agrees):
 
 
 def _seen(found, output, due, case):
-    """What is compared: both as they are or, if they have one form, what they do."""
+    """The values to compare: the outputs or, if their form is right, their effects."""
     if found.effect is None:
         return output, due
     output = _as_due(output, due)
@@ -217,7 +217,7 @@ def _seen(found, output, due, case):
 
 
 def _as_due(output, due):
-    """Tensors in the dtype that is due: where an effect counts, any will do."""
+    """Convert tensors to the expected dtype: if an effect is compared, any dtype will do."""
     if isinstance(due, torch.Tensor) and isinstance(output, torch.Tensor):
         return output.to(due.dtype)
     several = isinstance(due, tuple) and isinstance(output, tuple | list)
@@ -227,9 +227,9 @@ def _as_due(output, due):
 
 
 def _broken(found, answer, failures=True):
-    """What the first property that does not hold says; empty if all hold.
+    """The text of the first property that does not hold; empty if all hold.
 
-    failures: whether one that could not be tried counts as well.
+    failures: whether a property that could not be tried counts as broken.
     """
     for holds in found.properties:
         try:
@@ -246,7 +246,7 @@ def _broken(found, answer, failures=True):
 
 
 def _call(answer, case):
-    """The answer's output, or WrongAnswer in a few lines."""
+    """Return the answer's output, or raise WrongAnswer with a short explanation."""
     name = getattr(answer, "__name__", type(answer).__name__)
     try:
         inspect.signature(answer).bind(*case)
@@ -265,7 +265,7 @@ def _call(answer, case):
         raise
     except BaseException as error:  # sys.exit, too
         if type(error) is NotImplementedError and not error.args:
-            # PyTorch's have a text
+            # those of PyTorch have a text
             raise NotAttempted from None
         text = str(error).partition("\n")[0]
         raise WrongAnswer(
@@ -285,7 +285,7 @@ def _call(answer, case):
 
 
 def _own_line(answer, error):
-    """The last line of the reader's own code that the error went through, on a line."""
+    """The last line of the reader's own code in the traceback, as a line of the message."""
     if hasattr(error, "own_line"):  # from another process
         return f"\nin       {error.own_line}" if error.own_line else ""
     code = getattr(inspect.unwrap(answer), "__code__", None)
@@ -299,11 +299,11 @@ def _own_line(answer, error):
 
 
 def _diagnose(found, tried, failed):
-    """The mistake that gives what the answer gave in every case, if there is one.
+    """The known mistake that reproduces the answer in every case, if there is one.
 
     Args:
-        tried: of each case its arguments, what was expected, and what of the answer is compared.
-        failed: the cases for which the answer gave nothing; neither may the mistake.
+        tried: for each case, its arguments, the expected output, and what is compared with it.
+        failed: cases for which the answer returned nothing; the mistake must fail there too.
     """
     for text, mistake in found.mistakes.items():
         with contextlib.suppress(Exception):
@@ -321,7 +321,7 @@ def _diagnose(found, tried, failed):
 
 
 def _fails(mistake, case):
-    """Whether a function gives nothing for a case."""
+    """Whether a function raises an error or returns None for a case."""
     try:
         return mistake(*copy.deepcopy(case)) is None
     except Exception:
@@ -329,8 +329,8 @@ def _fails(mistake, case):
 
 
 def _shown(answer, case, got, due):
-    """The case, what was due and what came, each on a line of its own; two masks as pictures."""
-    if not case:  # a prediction: what is due is the solution
+    """Show the case, the expected and the actual value, one per line; masks as pictures."""
+    if not case:  # a prediction: the expected value is the solution
         return ""
     drawn = can_be_drawn(due) and can_be_drawn(got) and due.shape == got.shape
     show = picture if drawn else short
@@ -341,7 +341,7 @@ def _shown(answer, case, got, due):
 
 
 def _named(answer, case):
-    """The arguments of a case, with the names that the answer gives them."""
+    """Show the arguments of a case, with the names of the answer's parameters."""
     try:
         names = inspect.signature(answer).parameters
         called = [f"{n} = {short(value)}" for n, value in zip(names, case, strict=True)]

@@ -1,8 +1,8 @@
-"""What holds for any correct block, whatever is inside: which inputs an output depends on.
+"""Properties of any correct block, whatever its internals: on which inputs an output depends.
 
 A property takes a block, called as block(X, mask) with X of shape (batch, steps, ...), and
-returns a Result. Chapters and tests call them by way of d2lmini.check, and exercises are graded
-with them. More of them are in comparisons.py and gradients.py.
+returns a Result. Chapters and tests call properties through d2lmini.check, and exercises are
+graded with them. comparisons.py and gradients.py contain more.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ from d2lmini.support.arguments import (
 
 
 def as_block(attention: Callable) -> Callable:
-    """A function attention(queries, keys, values, mask) -> (output, weights), as a block.
+    """Turn attention(queries, keys, values, mask) -> (output, weights) into a block.
 
     Source: chapter 4.
     """
@@ -48,11 +48,11 @@ def as_block(attention: Callable) -> Callable:
 
 
 def causal(block: Callable, X: Tensor, strict: bool = False) -> Result:
-    """No output depends on a later position of X; the mask given is the causal one.
+    """Check that no output depends on a later position of X, under a causal mask.
 
     Args:
-        strict: whether output t must not depend on position t either, as the prediction
-            of token t.
+        strict: whether output t must not depend on position t either, as when it predicts
+            token t.
     Source: chapter 2.
     """
     check_tried(X, block=block)
@@ -77,9 +77,9 @@ def causal(block: Callable, X: Tensor, strict: bool = False) -> Result:
 
 
 def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
-    """Neither the contents nor the length of the padding influences a real position.
+    """Check that neither the contents nor the length of the padding affects a real position.
 
-    Nor does it matter whether the padded sequence is alone or in a batch.
+    Nor may it matter whether the padded sequence is alone or in a batch.
 
     Shapes:
         valid_lens: (batch,)
@@ -106,9 +106,9 @@ def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
         outputs = {
             "Changing the padding changed": call(block, changed, mask),
         }
-        # Where dropout draws, it draws differently for another shape.
+        # Dropout draws different numbers for another shape.
         if not draws(block, X, mask):
-            doing = "With one step of padding more"
+            doing = "With one more step of padding"
             try:
                 more = call(block, longer, longer_mask)
                 doing = "With one sentence alone"
@@ -132,17 +132,17 @@ def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
 
 
 def batch_independent(block: Callable, X: Tensor, mask: Tensor | None = None) -> Result:
-    """A sequence gives the same output alone as among others, whatever the others are.
+    """Check that a sequence has the same output alone and in any batch.
 
     Args:
-        mask: with which the block is called; None = without one.
+        mask: the mask for the block; None = call it without one.
     Raises:
-        ValueError: there is one sequence only.
+        ValueError: there is only one sequence.
     Source: chapter 3.
     """
     check_tried(X, block=block)
     if len(X) < 2:
-        raise ValueError(f"X must hold at least 2 sequences, got {len(X)}")
+        raise ValueError(f"X must contain at least 2 sequences, got {len(X)}")
     all_masks = () if mask is None else (mask,)
     worst, limit, found = 0.0, 0.0, ""
     for words in modes(block):
@@ -156,7 +156,7 @@ def batch_independent(block: Callable, X: Tensor, mask: Tensor | None = None) ->
                     block, others, *all_masks
                 )[i]
             }
-            if not drawing:  # else dropout differs between the two batches; eval tells
+            if not drawing:  # else dropout differs between batches; eval mode decides
                 one_mask = [m[i : i + 1] if _one_each(m, X) else m for m in all_masks]
                 try:
                     alone = call(block, X[i : i + 1], *one_mask)
@@ -173,7 +173,7 @@ def batch_independent(block: Callable, X: Tensor, mask: Tensor | None = None) ->
 
 
 def permutation_equivariant(block: Callable, X: Tensor) -> Result:
-    """Exchanging positions of X exchanges the outputs, and does nothing else.
+    """Check that permuting positions of X permutes the outputs, and does nothing else.
 
     Source: chapter 3.
     """
@@ -183,7 +183,7 @@ def permutation_equivariant(block: Callable, X: Tensor) -> Result:
     worst = 0.0
     with mode(block, training=False):
         Y = call(block, X)
-        # All permutations are made of these two, a swap and a rotation.
+        # A swap and a rotation generate all permutations.
         for order in (swapped, positions.roll(1)):
             moved = difference(call(block, X[:, order]), Y[:, order])
             worst = max(worst, largest(moved))
@@ -200,13 +200,13 @@ def permutation_equivariant(block: Callable, X: Tensor) -> Result:
 def repetition_invariant(
     block: Callable, X: Tensor, valid_lens: Tensor | None = None
 ) -> Result:
-    """A repeated token gives the output of a single one, if no positions are added.
+    """Check that a repeated token gives the output of a single one, without positions.
 
     The mean of equal values is that value, however many there are, provided that the weights
     sum to 1 and the token may attend to itself.
 
     Args:
-        valid_lens: if given, padding after the repeated token is tried as well.
+        valid_lens: if given, also try padding after the repeated token.
     Source: chapter 2.
     """
     token = X[:, :1]
@@ -239,12 +239,12 @@ def repetition_invariant(
 
 
 def sees_what_it_may(block: Callable, X: Tensor, mask: Tensor | None = None) -> Result:
-    """Every output at a real position depends on every position that the mask lets it see.
+    """Check that every output at a real position depends on all positions that the mask allows.
 
-    The counterpart of causal and padding_invariant, which hold for a block that sees too little.
+    The counterpart of causal and padding_invariant, which a block that sees too little passes.
 
     Args:
-        mask: broadcastable to (batch, heads, steps, steps); None = everything may be seen.
+        mask: broadcastable to (batch, heads, steps, steps); None = everything is visible.
     Source: chapter 2.
     """
     check_tried(X, block=block)
@@ -252,8 +252,8 @@ def sees_what_it_may(block: Callable, X: Tensor, mask: Tensor | None = None) -> 
     allowed = torch.ones(batch, 1, steps, steps, dtype=torch.bool, device=X.device)
     if mask is not None:
         allowed = allowed & mask
-    allowed = allowed.any(1).cpu()  # (batch, queries, keys): by some head
-    real = allowed.any(1)  # (batch, steps): what nobody may see is padding
+    allowed = allowed.any(1).cpu()  # (batch, queries, keys): for some head
+    real = allowed.any(1)  # (batch, steps): positions that no query may see are padding
     due = allowed & real[:, :, None]
     seen = torch.zeros_like(due)
     with mode(block, training=False):
@@ -276,9 +276,9 @@ def sees_what_it_may(block: Callable, X: Tensor, mask: Tensor | None = None) -> 
 def rows_sum_to_one(
     softmax: Callable, scores: Tensor, mask: Tensor | None = None
 ) -> Result:
-    """softmax(scores, mask): rows sum to 1, or 0 if all is masked; masked weights are 0.
+    """Check that rows of softmax(scores, mask) sum to 1, or 0 if all is masked.
 
-    The scores stay as they are, and the weights have their shape and dtype.
+    Masked weights are 0, scores are not modified, and weights have their shape and dtype.
 
     Source: chapter 2.
     """
@@ -289,7 +289,7 @@ def rows_sum_to_one(
     weights = softmax(given, None if mask is None else mask.clone())
     if (changed := largest(difference(given, scores))) > 0:
         sentence = (
-            f"The scores that were handed in have changed by up to {changed:.2g}."
+            f"The scores that were passed in have changed by up to {changed:.2g}."
         )
         return Result("rows_sum_to_one", False, changed, sentence)
     if (weights.shape, weights.dtype) != (scores.shape, scores.dtype):
@@ -322,7 +322,7 @@ def _one_each(mask, X):
 
 
 def _large_and_small(X):
-    """X, and X with numbers of at most 1, of which no softmax makes weights of 0."""
+    """Yield X, and X scaled to at most 1, so that no softmax weight rounds to 0."""
     yield X
     if X.is_floating_point() and (size := largest(X)) > 1:
         yield X / size

@@ -1,4 +1,4 @@
-"""What a reader did about each exercise: the verdict of a check, hints, and a report of both."""
+"""Record verdicts and hints for each exercise, and report them."""
 
 import importlib.metadata
 import json
@@ -21,7 +21,7 @@ NOTE = "A student's own view of what the checks said. It can be edited, and prov
 
 @dataclass
 class Record:
-    """What a reader did about one exercise."""
+    """A reader's work on one exercise."""
 
     verdict: str = NOT_ATTEMPTED
     attempts: int = 0
@@ -37,7 +37,7 @@ class Record:
 
 
 records: dict[str, Record] = {}
-# file -> what it was told of these records
+# file -> the records that it already contains
 reported: dict[Path, dict[str, Record]] = {}
 
 
@@ -56,7 +56,7 @@ def exercise(name: str, answer: Callable) -> None:
         return
     try:
         verdict, message = grading.grade(found, far(answer))
-    except grading.Ended as error:  # before it was called: it could not be sent
+    except grading.Ended as error:  # the answer could not be sent to the other process
         verdict, message = WRONG, str(error)
     record = records.setdefault(name, Record())
     if verdict != NOT_ATTEMPTED:
@@ -66,7 +66,7 @@ def exercise(name: str, answer: Callable) -> None:
 
 
 def solved_of(name: str) -> str:
-    """How many exercises of the same chapter are right, since this Python started."""
+    """Say how many exercises of the same chapter have been right in this session."""
     page = EXERCISE_PAGES[name.rpartition("-")[0]]
     names = page.exercise_names
     right = sum(records[n].verdict == RIGHT for n in names if n in records)
@@ -75,7 +75,7 @@ def solved_of(name: str) -> str:
 
 
 class Mystery:
-    """A function that can be called and not be read."""
+    """A function that can be called but not read."""
 
     def __init__(self, name: str):
         self.name = name
@@ -88,10 +88,10 @@ class Mystery:
 
 
 def mystery(name: str) -> Mystery:
-    """The module, with a mistake in it, that an exercise asks about.
+    """Return the faulty module that an exercise asks about.
 
     Raises:
-        ValueError: the exercise asks about none.
+        ValueError: the exercise has no such module.
     Source: chapter 1.
     """
     if not grading.find(name).unseen:
@@ -120,20 +120,20 @@ def hint(name: str) -> None:
 
 
 def report(path: str | Path) -> None:
-    """Write what was done about each exercise to a JSON file, for yourself: it is not proof.
+    """Write the records of all exercises to a JSON file, for yourself: it proves nothing.
 
-    An existing file is added to: an exercise that was right stays right, attempts add up,
-    and the larger number of hints counts.
+    An existing file is updated: an exercise that was right stays right, attempts add up, and
+    the larger number of hints counts.
 
     Args:
         path: of the file, such as "answers.json".
     Raises:
-        ValueError: the file is there and holds something else.
+        ValueError: the file exists and is not a report.
     Source: chapter 1.
     """
     check_kind("path", path, str | Path, "a path")
     path = Path(path)
-    target = path.resolve()  # what a link leads to
+    target = path.resolve()  # follows links
     entries = {name: Record() for name in grading.all_exercises()} | _former(path)
     told = reported.setdefault(target, {}) if path.exists() else {}
     for name, record in records.items():
@@ -144,7 +144,7 @@ def report(path: str | Path) -> None:
         "version": version,
         "exercises": {name: asdict(record) for name, record in entries.items()},
     }
-    # Written elsewhere first: a crash halfway must not cost the former report.
+    # Write elsewhere first, so that a crash cannot destroy the previous report.
     with TemporaryDirectory(prefix=".", dir=target.parent) as folder:
         new = Path(folder) / target.name
         new.write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
@@ -157,14 +157,14 @@ def report(path: str | Path) -> None:
 
 
 def _former(path):
-    """The records of a report that is there already."""
+    """Read the records of an existing report."""
     if not path.exists():
         return {}
     known = grading.all_exercises()
     try:
         former = json.loads(path.read_text(encoding="utf-8"))["exercises"]
         if unknown := [name for name in former if name not in known]:
-            raise ValueError(f"{unknown[0]!r} is no exercise of this book")
+            raise ValueError(f"{unknown[0]!r} is not an exercise in this book")
         return {name: Record(**entry) for name, entry in former.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         rule = f"must be a new file or a former report: {error}"
@@ -172,7 +172,7 @@ def _former(path):
 
 
 def _merged(former, now, told):
-    """A record in the file, brought up to date; told: what the file knows of it already."""
+    """Update a record of the file; told is the part of now that the file already contains."""
     best = max(former.verdict, now.verdict, key=BEST_LAST.index)
     return Record(
         RIGHT if best == RIGHT else now.verdict if now.attempts else former.verdict,
@@ -182,7 +182,7 @@ def _merged(former, now, told):
 
 
 def _show(verdict):
-    """In a notebook as HTML, elsewhere as text."""
+    """Show a verdict, as HTML in a notebook and as text elsewhere."""
     ipython = sys.modules.get("IPython")
     if ipython and ipython.get_ipython():
         ipython.display.display(verdict)

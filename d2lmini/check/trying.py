@@ -1,7 +1,4 @@
-"""How a property tries a block: in which mode, with which random numbers, on which inputs.
-
-And what it says in the end: a Result.
-"""
+"""Call a block under controlled conditions (mode, random numbers, inputs), and report a Result."""
 
 import textwrap
 from contextlib import contextmanager
@@ -12,18 +9,18 @@ from torch import Tensor, nn
 
 from d2lmini.support.arguments import check_kind
 
-TOLERANCE = 1e-5  # what rounding in float32 may change
+TOLERANCE = 1e-5  # rounding error allowed in float32
 
 
 @dataclass
 class Result:
-    """What a property found; true if it holds.
+    """The result of checking a property; true if it holds.
 
     Args:
         name: of the property.
         holds: the verdict.
-        deviation: the largest deviation from what the property asks for.
-        sentence: what was found, in words.
+        deviation: the largest deviation from the property.
+        sentence: the finding in words.
     Source: chapter 2.
     """
 
@@ -42,10 +39,10 @@ class Result:
 
 
 def check_tried(X=None, **blocks) -> None:
-    """Functions or modules that are made already, and what they are tried on."""
+    """Check that blocks are functions or module instances, and that X is a valid input."""
     for name, block in blocks.items():
         if isinstance(block, type) or not callable(block):
-            rule = "must be a function or a module, made already"
+            rule = "must be a function or an instance of a module"
             raise TypeError(f"{name} ({block!r:.60}) {rule}")
     if X is not None:
         check_kind("X", X, Tensor, "a torch.Tensor")
@@ -55,17 +52,17 @@ def check_tried(X=None, **blocks) -> None:
             )
 
 
-ERRORS = RuntimeError, ValueError, TypeError, IndexError  # by which a block may stop
+ERRORS = RuntimeError, ValueError, TypeError, IndexError  # that a block may raise
 
 
 def raised(name: str, doing: str, error: Exception) -> Result:
-    """The Result of a property whose block has raised an error on some input."""
+    """The Result for a block that raised an error on some input."""
     text = str(error).partition("\n")[0]
     return Result(name, False, float("inf"), f"{doing} it raised: {text}")
 
 
 def rounding(output: Tensor) -> float:
-    """What rounding may change in an output: more if its numbers are short or large."""
+    """The rounding error allowed in an output: larger for low precision or large numbers."""
     if not output.is_floating_point():
         return TOLERANCE
     size = largest(output[output.isfinite()])
@@ -77,7 +74,7 @@ IN_TRAINING, IN_EVAL = " in training mode", " in eval mode"
 
 @contextmanager
 def mode(block, training):
-    """The block in training or in eval mode, and as it was before afterwards."""
+    """Put the block in training or eval mode, and restore it afterwards."""
     if not isinstance(block, nn.Module):
         yield
         return
@@ -95,7 +92,7 @@ def mode(block, training):
 
 
 def modes(block):
-    """Go through training and eval mode, if the block has them."""
+    """Iterate over training and eval mode, if the block has them."""
     if not isinstance(block, nn.Module):
         yield ""
         return
@@ -105,7 +102,7 @@ def modes(block):
 
 
 def device_of(inputs) -> torch.device:
-    """Where the first tensor lies."""
+    """The device of the first tensor."""
     tensors = (given for given in inputs if isinstance(given, Tensor))
     return next((tensor.device for tensor in tensors), torch.device("cpu"))
 
@@ -120,7 +117,7 @@ def random_states(device: torch.device) -> list[Tensor]:
 
 @contextmanager
 def same_draws(*inputs):
-    """Put the generators back afterwards, so that the next call draws the same numbers."""
+    """Restore the generators afterwards, so that the next call draws the same numbers."""
     device = device_of(inputs)
     states = random_states(device)
     try:
@@ -132,12 +129,12 @@ def same_draws(*inputs):
 
 
 def copies(inputs):
-    """Inputs for one call: a block that writes into them spoils no other call."""
+    """Copy the inputs for one call, so that a block may modify them."""
     return [given.clone() if isinstance(given, Tensor) else given for given in inputs]
 
 
 def call(block, *inputs):
-    """The output without gradients; each call draws the same numbers for its dropout."""
+    """Compute the output without gradients; each call draws the same dropout."""
     with same_draws(*inputs), torch.no_grad():
         return block(*copies(inputs))
 
@@ -153,20 +150,20 @@ def draws(block, *inputs):
 
 
 def other(X):
-    """Other contents of the same kind: every number differs from that of X, ids stay ids."""
+    """Other contents of the same kind: every entry differs from that of X; ids stay ids."""
     if X.is_floating_point():
         generator = torch.Generator().manual_seed(1)
         return X + 1 + torch.rand(X.shape, generator=generator).to(X)
     low, high = X.min(), X.max()
     if low == high:
         raise ValueError(
-            f"X must hold at least two different ids, all are {low.item()}"
+            f"X must contain at least two different ids, all are {low.item()}"
         )
     return low + (X - low + 1) % (high - low + 1)
 
 
 def drawn_like(X, seed, shape=None):
-    """Normal numbers, or ids between those of X: the same for each device and each call."""
+    """Draw normal numbers, or ids in the range of X: the same on each device, in each call."""
     shape = X.shape if shape is None else shape
     generator = torch.Generator().manual_seed(seed)
     if X.is_floating_point():
@@ -176,7 +173,7 @@ def drawn_like(X, seed, shape=None):
 
 
 def difference(A, B):
-    """Absolute difference; equal infinities differ by 0, NaN from anything by infinity.
+    """The absolute difference; equal infinities differ by 0, NaN from anything by infinity.
 
     In float64 and on the CPU: some GPUs have no float64.
     """
@@ -185,5 +182,5 @@ def difference(A, B):
 
 
 def largest(tensor):
-    """The largest element, 0 if there is none."""
+    """The largest absolute value; 0 for an empty tensor."""
     return tensor.abs().max().item() if tensor.numel() else 0.0

@@ -1,11 +1,11 @@
-"""What a check says, as a box in a notebook and as text elsewhere."""
+"""The verdict of a check, shown as a box in a notebook and as text elsewhere."""
 
 from html import escape
 from typing import NamedTuple
 
 from d2lmini.support.chapters import EXERCISE_PAGES
 
-# A sign beside the colour, for readers who cannot tell the colours apart.
+# Signs for readers who cannot tell the colours apart
 SIGNS = {
     "right": ("✓", "#1a7f5a"),
     "almost": ("≈", "#b26a00"),
@@ -15,7 +15,7 @@ SIGNS = {
 
 
 class Verdict(NamedTuple):
-    """The verdict on an answer; message: a sentence, then perhaps lines that show a case."""
+    """The verdict on an answer; message is a sentence and perhaps lines that show a case."""
 
     name: str
     verdict: str
@@ -27,7 +27,7 @@ class Verdict(NamedTuple):
         return f"{self.name}: {self.verdict}. {self.message}"
 
     def _repr_html_(self):
-        """Colours of text and ground are the page's own, light or dark."""
+        """Render as HTML, in the text and background colours of the page."""
         sign, colour = SIGNS[self.verdict]
         says, _, shows = self.message.partition("\n")
         parts = [
@@ -49,14 +49,14 @@ class Verdict(NamedTuple):
 
 
 def numbered(name: str) -> str:
-    """An exercise as its heading has it, and as check calls it: Exercise 2.3 (masks-3)."""
+    """The number of an exercise and its name: Exercise 2.3 (masks-3)."""
     slug, _, number = name.rpartition("-")
     page = EXERCISE_PAGES.get(slug)
     return f"Exercise {page.number}.{number} ({name})" if page else name
 
 
 def _folded(hints, number):
-    """A hint behind a button, and the next one within it."""
+    """Fold up a hint, with the next one inside it."""
     hint, *rest = hints[number - 1 :]
     inside = _folded(hints, number + 1) if rest else ""
     title = f"Hint {number} of {len(hints)}"

@@ -1,1 +1,1 @@
-"""What a course needs: copies for students and instructors; python -m d2lmini.course."""
+"""Tools for a course: copies for students and instructors, grading; python -m d2lmini.course."""

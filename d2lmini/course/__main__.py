@@ -1,4 +1,4 @@
-"""Copies of the book for a class, and marks for what it hands in; see a command's --help."""
+"""Copy the book for a class, and grade submissions; see the --help of a command."""
 
 import argparse
 import json
@@ -14,11 +14,11 @@ from d2lmini.course.marking import mark_all
 from d2lmini.course.reports import gradescope, write_all
 from d2lmini.course.submissions import Student, Submission, collect, read_roster, take
 
-LECTURERS_PAGES = ("teaching.ipynb",)  # with an exam and its answers
+LECTURERS_PAGES = ("teaching.ipynb",)  # contains an exam and its answers
 
 
 def main(arguments=None):
-    """What the command line asks for."""
+    """Run the command line."""
     asked = _parser().parse_args(arguments)
     try:
         asked.do(asked)
@@ -27,7 +27,7 @@ def main(arguments=None):
 
 
 def _parser():
-    """The commands and what they take."""
+    """The commands and their arguments."""
     parser = argparse.ArgumentParser(
         prog="python -m d2lmini.course", description=__doc__
     )
@@ -96,7 +96,7 @@ def _grade(asked):
 
 
 def _grade_for_gradescope(asked):
-    """One student's folder; results.json is written whatever happens."""
+    """Grade one student's folder; always write results.json."""
     try:
         tasks = tasks_of(asked.chapters, asked.root)
         submission = Submission(Student("you", "you"))

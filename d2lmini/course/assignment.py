@@ -1,4 +1,4 @@
-"""What is asked in a chapter: its exercises with points, and the code that an answer may use."""
+"""The exercises of a chapter with their points, and the code that an answer may use."""
 
 import ast
 import re
@@ -18,8 +18,8 @@ class Task:
     """One exercise of an assignment.
 
     Args:
-        function: the name that the answer has in the book.
-        before: the code of the chapter that stands before it, cell by cell.
+        function: the name of the answer in the book.
+        before: the code cells of the chapter before it.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Task:
 
 
 def tasks_of(chapters, root: Path) -> list[Task]:
-    """The exercises of some chapters, in the order given; chapters: numbers or slugs.
+    """List the exercises of chapters, given by number or slug, in that order.
 
     Raises:
         ValueError: there is no such chapter, or no book in root.
@@ -71,19 +71,19 @@ def tasks_of(chapters, root: Path) -> list[Task]:
 
 
 def needed(cell: str, sources: list[str]) -> list[str]:
-    """Of some cells, the imports, definitions and constants that a cell needs, one by one.
+    """List the imports, definitions and constants in other cells that a cell needs.
 
-    What computes is left out: a chapter trains nets, and an answer has no need of one.
+    Statements that compute are left out: a chapter trains nets, which no answer needs.
 
     Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: the cell is no Python.
+        SyntaxError, ValueError, RecursionError, MemoryError: the cell is not Python.
     """
-    statements, defining = [], {}  # name -> numbers of the statements that define it
+    statements, defining = [], {}  # name -> indices of the statements that define it
     for source in sources:
         try:
             nodes = ast.parse(without_magic(source)).body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue  # an answer before this one, which has its own mark
+            continue  # an earlier answer, which is marked separately
         for node in nodes:
             for name in _defined(node):
                 defining.setdefault(name, []).append(len(statements))
@@ -98,7 +98,7 @@ def needed(cell: str, sources: list[str]) -> list[str]:
 
 
 def without_magic(cell: str) -> str:
-    """A cell without its lines for IPython, such as %matplotlib inline, if it has any."""
+    """Remove IPython magics, such as %matplotlib inline, from a cell."""
     try:
         ast.parse(cell)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -126,5 +126,5 @@ def _defined(node) -> set[str]:
 
 
 def _used(node) -> set[str]:
-    """The names that stand in some code."""
+    """The names that occur in some code."""
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}

@@ -1,7 +1,7 @@
-"""Runs an answer where it can do no harm: python -I confined.py COPY PACKAGE.
+"""Run an answer where it can do no harm: python -I confined.py COPY PACKAGE.
 
-On Linux the kernel keeps it from files, from other processes and from the network; nothing
-of this needs an administrator. Elsewhere nothing does, and the child says so.
+On Linux the kernel denies it files, other processes and the network; this needs no administrator
+rights. On other systems it is not confined, and the child says so.
 
 Source: the manual pages landlock(7), seccomp(2) and capabilities(7).
 """
@@ -13,19 +13,19 @@ import struct
 import sys
 from pathlib import Path
 
-# What Python, PyTorch and the C library read.
+# Files that Python, PyTorch and the C library read
 SYSTEM = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime",
           "/etc/passwd", "/etc/fonts", "/sys/devices/system", "/proc/cpuinfo",
           "/proc/meminfo", "/dev/null", "/dev/urandom"]  # fmt: skip
 
-# Landlock: numbers of system calls (on all machines the same), and rights on files.
+# Landlock: system call numbers (the same on all machines), and rights on files
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 EXECUTE, WRITE, READ, LIST = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 OF_FILES = EXECUTE | WRITE | READ
-RIGHTS = 13, 13, 14, 15, 15, 16, 16  # how many rights each version of Landlock knows
+RIGHTS = 13, 13, 14, 15, 15, 16, 16  # number of rights in each version of Landlock
 NO_NEW_PRIVILEGES, SET_SECCOMP = 38, 22  # of prctl
 
-# seccomp: what an answer may not ask the kernel for, with its number on each kind of machine.
+# seccomp: system calls denied to an answer, with their numbers on each architecture
 REFUSED = {  # name: (x86-64, arm64)
     "fork": (57, None), "vfork": (58, None), "execve": (59, 221), "execveat": (322, 281),
     "kill": (62, 129), "tkill": (200, 130), "tgkill": (234, 131),
@@ -56,12 +56,12 @@ libc = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
 
 
 def confine(readable, out_of_reach, writable) -> list[str]:
-    """Keep this Python from files, processes and the network; what could not be done.
+    """Deny this process files, processes and the network; return what could not be denied.
 
     Args:
         readable: files and folders that it may read.
-        out_of_reach: folders that it may not read, wherever they lie.
-        writable: a folder that it may write in.
+        out_of_reach: folders that it may not read, even within readable ones.
+        writable: a folder in which it may write.
     """
     if sys.platform != "linux":
         return ["files, processes and the network: only Linux has a way"]
@@ -86,11 +86,11 @@ def confine(readable, out_of_reach, writable) -> list[str]:
 
 
 def keep_to(readable, out_of_reach, writable):
-    """Landlock: no file but these can be opened, made, moved or deleted."""
+    """Landlock: forbid opening, creating, moving or deleting any other files."""
     version = _call(CREATE_RULESET, None, 0, 1)
     version = min(version, len(RIGHTS))
     every = (1 << RIGHTS[version - 1]) - 1
-    # Files; from version 4 on TCP as well; from version 6 on signals and abstract sockets.
+    # Files; TCP since version 4; signals and abstract sockets since version 6.
     handled = struct.pack("<QQQ", every, 0b11 * (version >= 4), 0b11 * (version >= 6))
     size = 24 if version >= 6 else 16 if version >= 4 else 8
     ruleset = _call(CREATE_RULESET, handled, size, 0)
@@ -103,23 +103,23 @@ def keep_to(readable, out_of_reach, writable):
 
 
 def _allow_around(ruleset, path, closed, rights):
-    """Allow all of a folder but the ones within it that are closed."""
+    """Allow a folder except for the closed folders within it."""
     if path in closed:
         return
     if not any(one.is_relative_to(path) for one in closed):
         _allow(ruleset, path, rights)
         return
-    _allow(ruleset, path, rights & LIST)  # Python looks for modules in lists of files
+    _allow(ruleset, path, rights & LIST)  # Python lists folders to find modules
     for inside in path.iterdir():
         _allow_around(ruleset, inside, closed, rights)
 
 
 def _allow(ruleset, path, rights):
-    """Allow a file, or a folder with all that is in it; nothing if it is not there."""
+    """Allow a file, or a folder with its contents; ignore missing paths."""
     try:
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
-        return  # not there: nothing to allow
+        return  # missing: nothing to allow
     if not path.is_dir():
         rights &= OF_FILES
     try:
@@ -129,21 +129,21 @@ def _allow(ruleset, path, rights):
 
 
 def refuse_calls():
-    """seccomp: no new processes, no signals, no sockets, no other rights for files."""
+    """seccomp: forbid new processes, signals, sockets and changes of file permissions."""
     if platform.machine() not in MACHINES:
         raise OSError(0, f"not written for {platform.machine()}")
     column, arch = MACHINES[platform.machine()]
     refused = [
         numbers[column] for numbers in REFUSED.values() if numbers[column] is not None
     ]
-    # A step is (what to do, how many steps to skip if so, and if not, with which number).
+    # A step is (operation, steps to skip if true, steps to skip if false, operand).
     steps = [
         (LOAD, 0, 0, 4),
         (EQUAL, 1, 0, arch),
         (RETURN, 0, 0, REFUSE),
         (LOAD, 0, 0, 0),
     ]
-    if column == 0:  # x86-64 has a second set of numbers
+    if column == 0:  # x86-64 has a second set of numbers, for x32
         steps += [(AT_LEAST, 0, 1, 0x40000000), (RETURN, 0, 0, REFUSE)]
     for number in refused:
         steps += [(EQUAL, 0, 1, number), (RETURN, 0, 0, REFUSE)]
@@ -159,13 +159,13 @@ def refuse_calls():
 
 
 def give_up_capabilities():
-    """What an administrator may do beyond others; without effect for anybody else."""
+    """Drop the capabilities of an administrator; no effect for other users."""
     header = struct.pack("<Ii", 0x20080522, 0)
     libc.capset(header, bytes(24))
 
 
 def limit_files():
-    """Small files, few at a time, and no memory images of crashes."""
+    """Limit the size and number of open files, and forbid core dumps."""
     import resource
 
     for what, most in (
@@ -177,7 +177,7 @@ def limit_files():
 
 
 def _call(number, *arguments):
-    """A system call.
+    """Make a system call.
 
     Raises:
         OSError: it failed.
@@ -191,7 +191,7 @@ def _call(number, *arguments):
 
 if __name__ == "__main__":
     package, reference = map(Path, sys.argv[1:])
-    # Wherever else this package is installed, the references lie, too.
+    # Other installations of this package also contain the references.
     closed = [reference, *(Path(folder) / reference.name for folder in sys.path)]
     unconfined = confine(
         [*SYSTEM, sys.prefix, sys.base_prefix, package], closed, Path.cwd()

@@ -1,4 +1,4 @@
-"""The book's notebooks for a class: for students without solutions, for instructors with more."""
+"""Copies of the book's notebooks: without solutions for students, with notes for instructors."""
 
 import shutil
 from pathlib import Path
@@ -9,14 +9,14 @@ from nbformat.v4 import new_markdown_cell
 from d2lmini.check.grading import all_exercises
 from d2lmini.course.notebooks import EXERCISE, SOLUTION, read, text_of
 
-# What a plan of a lesson may allow for an exercise, by its stars.
+# Time to allow for an exercise in a lesson plan, by its stars
 MINUTES = {"★": 5, "★★": 15, "★★★": 30}
 
 
 def mark_answers(notebook: NotebookNode) -> NotebookNode:
-    """Name the exercise in the metadata of each answer cell, ours and nbgrader's.
+    """Name the exercise in the metadata of each answer cell, for us and for nbgrader.
 
-    An answer cell is the first cell of code after the text of an exercise.
+    An answer cell is the first code cell after the text of an exercise.
     """
     label = None
     for cell in notebook.cells:
@@ -37,14 +37,14 @@ def mark_answers(notebook: NotebookNode) -> NotebookNode:
 
 
 def for_students(notebook: NotebookNode) -> NotebookNode:
-    """Without solutions, the answer cells marked. Changes the one that it is given."""
+    """Remove solutions and mark answer cells, in place."""
     mark_answers(notebook)
     notebook.cells = [c for c in notebook.cells if not SOLUTION.fullmatch(c.source)]
     return notebook
 
 
 def for_instructors(notebook: NotebookNode) -> NotebookNode:
-    """With solutions, and after each what is often done wrong and the minutes to allow."""
+    """After each solution, add common mistakes and the minutes to allow."""
     mark_answers(notebook)
     cells, exercise = [], None
     for cell in notebook.cells:
@@ -59,7 +59,7 @@ def for_instructors(notebook: NotebookNode) -> NotebookNode:
 
 
 def notes(exercise) -> str:
-    """What the check knows of an exercise beside its solution; exercise: a match of EXERCISE."""
+    """What the check knows about an exercise beyond its solution; exercise matches EXERCISE."""
     known = all_exercises()[exercise["label"]]
     mistakes = "\n".join(f"- {mistake}" for mistake in known.mistakes)
     hints = "\n".join(f"{i}. {hint}" for i, hint in enumerate(known.hints, 1))
@@ -72,16 +72,16 @@ def notes(exercise) -> str:
 
 
 def write_copies(change, root: Path, out: Path, leave_out=()) -> list[Path]:
-    """The notebooks of the project in root, changed, with what they read, into a new folder.
+    """Write changed copies of the notebooks in root, with the files they read, to a new folder.
 
     Args:
         change: for_students or for_instructors.
         leave_out: file names of notebooks that this class does not get.
-        out: becomes the folder of book/.
+        out: the new folder, which will contain book/.
     Returns:
         The notebooks that were written.
     Raises:
-        ValueError: there is no book in root, or out holds something.
+        ValueError: there is no book in root, or out is not empty.
     """
     notebooks = sorted((root / "book").glob("*.ipynb"))
     if not notebooks:

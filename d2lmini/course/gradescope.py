@@ -1,4 +1,4 @@
-"""A zip that Gradescope runs on what students hand in there."""
+"""The autograder that Gradescope runs on submissions."""
 
 import shlex
 import zipfile
@@ -8,7 +8,7 @@ from d2lmini.course.assignment import tasks_of
 
 FILES = "pyproject.toml", "README.md", "LICENSE"
 FOLDERS = "d2lmini", "book"
-# Nothing else is needed to grade; the build of PyTorch is the small one without CUDA.
+# All that grading needs, with the small build of PyTorch without CUDA
 SETUP = """#!/usr/bin/env bash
 set -e
 apt-get update
@@ -17,7 +17,7 @@ apt-get install -y python3.11 python3.11-venv || apt-get install -y python3 pyth
 /autograder/venv/bin/pip install torch --index-url https://download.pytorch.org/whl/cpu
 /autograder/venv/bin/pip install --editable "/autograder/source[course]"
 """
-# The first result stands if the grader does not even start.
+# The first result stays if the grader does not even start.
 RUN = """#!/usr/bin/env bash
 cd "${{AUTOGRADER:=/autograder}}/source"
 results="$AUTOGRADER/results/results.json"
@@ -29,7 +29,7 @@ export OMP_NUM_THREADS=1
 
 
 def write_autograder(out: Path, chapters: list[str], root: Path) -> None:
-    """The zip, with setup.sh, run_autograder, the package and the book.
+    """Write the zip with setup.sh, run_autograder, the package and the book.
 
     Raises:
         ValueError: there is no such chapter, or no book in root.
@@ -48,7 +48,7 @@ def write_autograder(out: Path, chapters: list[str], root: Path) -> None:
 
 
 def _entry(name, mode):
-    """An entry without the time: the same book gives the same bytes."""
+    """A zip entry without a timestamp: equal books give equal zips."""
     entry = zipfile.ZipInfo(name)
     entry.external_attr = mode << 16
     entry.compress_type = zipfile.ZIP_DEFLATED

@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-# A cell of its own each: the text of an exercise, and its solution.
+# Each fills a cell: the text of an exercise, and its solution
 EXERCISE = re.compile(
     r'<a id="(?P<label>[\w-]+)"></a>\n\n'
     r"### Exercise (?P<number>[\dP]+\.\d+) (?P<stars>★+) (?P<title>[^\n]+)\n\n(?P<text>.+)",
@@ -16,17 +16,17 @@ EXERCISE = re.compile(
 SOLUTION = re.compile(
     r"<details>\n<summary>Solution</summary>\n\n(?P<text>.+)\n\n</details>", re.S
 )
-# The code within a solution, with tags for the cell that it becomes in the built page.
+# Code within a solution, with tags for its cell in the built page
 PYTHON = re.compile(r"```python ?(?P<tags>.*)\n(?P<source>(?:.*\n)*?)```")
 
 
 def read(path: Path) -> NotebookNode:
-    """A notebook of the book."""
+    """Read a notebook of the book."""
     return nbformat.read(path, as_version=4)
 
 
 def text_of(notebook: NotebookNode) -> str:
-    """A notebook as it is written to a file: the same notebook gives the same bytes."""
+    """The text of a notebook file; equal notebooks give equal bytes."""
     nbformat.validate(notebook)
     # multi-line strings as lists
     plain = json.loads(nbformat.v4.nbjson.writes(notebook))

@@ -1,4 +1,4 @@
-"""What comes out of grading: tables for the lecturer, a page for each student, a summary."""
+"""Reports on grading: tables for the lecturer, a page for each student, a summary."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ from d2lmini.course.assignment import Task
 from d2lmini.course.marking import Marked
 from d2lmini.course.submissions import late_days
 
-KNOWN = "This behaves like "  # how a message begins that names a mistake
+KNOWN = "This behaves like "  # beginning of a message that names a mistake
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">
@@ -36,17 +36,17 @@ pre {{ font-size: 0.85rem; white-space: pre-wrap; overflow-wrap: anywhere; margi
 
 
 def points_of(marked: Marked, task: Task) -> float:
-    """Points for one exercise, to a hundredth."""
+    """Points for one exercise, rounded to a hundredth."""
     return round(marked.marks[task.name].share * task.points, 2)
 
 
 def total(marked: Marked, tasks: list[Task]) -> float:
-    """All points of a student, to a hundredth."""
+    """Total points of a student, rounded to a hundredth."""
     return round(sum(points_of(marked, task) for task in tasks), 2)
 
 
 def grades(all_marked: list[Marked], tasks: list[Task], due: datetime | None) -> str:
-    """A row a student, a column an exercise; empty for who has handed in nothing."""
+    """CSV with a row per student and a column per exercise; empty if nothing was submitted."""
     rows = [
         ["id", "name", *(t.name for t in tasks), "total", "late days", "to look at"]
     ]
@@ -61,7 +61,7 @@ def grades(all_marked: list[Marked], tasks: list[Task], due: datetime | None) ->
 
 
 def canvas(all_marked: list[Marked], tasks: list[Task]) -> str:
-    """The same as Canvas imports it: an assignment an exercise, and a row of points possible."""
+    """CSV for Canvas: an assignment per exercise, and a row of possible points."""
     columns = "Student", "ID", "SIS User ID", "SIS Login ID", "Section"
     rows = [[*columns, *(f"{task.number} {task.title}" for task in tasks)]]
     rows.append(
@@ -76,7 +76,7 @@ def canvas(all_marked: list[Marked], tasks: list[Task]) -> str:
 
 
 def feedback(marked: Marked, tasks: list[Task], due: datetime | None = None) -> str:
-    """A page for one student: each exercise with its points, and what is wrong."""
+    """Feedback for one student: each exercise with its points, and what is wrong."""
     submission = marked.submission
     most = sum(task.points for task in tasks)
     body = [f"<p><strong>{total(marked, tasks):g} of {most} points</strong>"]
@@ -108,7 +108,7 @@ def feedback(marked: Marked, tasks: list[Task], due: datetime | None = None) -> 
 
 
 def gradescope(marked: Marked, tasks: list[Task]) -> str:
-    """results.json, as Gradescope reads it."""
+    """results.json in the format of Gradescope."""
     tests = [
         {
             "name": f"{task.number} {task.title}",
@@ -127,7 +127,7 @@ def gradescope(marked: Marked, tasks: list[Task]) -> str:
 
 
 def summary(all_marked, tasks: list[Task], problems: list[str], seed: str) -> str:
-    """Which exercise was hard, which mistake was common, and what to look at oneself."""
+    """Summarise hard exercises, common mistakes, and what to check by hand."""
     given = [marked for marked in all_marked if marked.submission.files]
     lines = [
         "# Summary",
@@ -182,7 +182,7 @@ def summary(all_marked, tasks: list[Task], problems: list[str], seed: str) -> st
 
 
 def write_all(out: Path, all_marked, tasks, problems, seed, due) -> None:
-    """All of this as files in a folder."""
+    """Write all reports to a folder."""
     for folder in ("feedback", "gradescope"):
         (out / folder).mkdir(parents=True, exist_ok=True)
     _write(out / "grades.csv", grades(all_marked, tasks, due))
@@ -192,19 +192,19 @@ def write_all(out: Path, all_marked, tasks, problems, seed, due) -> None:
     for marked in all_marked:
         name = re.sub(r"[^\w.@-]", "_", marked.submission.student.id)
         taken[name.casefold()] += 1
-        if taken[name.casefold()] > 1:  # as of "a b" and "a_b"
+        if taken[name.casefold()] > 1:  # such as "a b" and "a_b"
             name += f"-{taken[name.casefold()]}"
         _write(out / "feedback" / f"{name}.html", feedback(marked, tasks, due))
         _write(out / "gradescope" / f"{name}.json", gradescope(marked, tasks))
 
 
 def _one_line(text):
-    """A text that a student may have chosen, for a list in Markdown."""
+    """Make a text from a student safe for a Markdown list."""
     return re.sub(r"[\x00-\x1f<>`|\[\]]", " ", text)[:500]
 
 
 def _csv(rows):
-    """Rows as CSV. A text that a spreadsheet would compute begins with an apostrophe."""
+    """Write rows as CSV, with an apostrophe before texts that a spreadsheet would compute."""
     rows = [
         [f"'{x}" if isinstance(x, str) and x[:1] in tuple("=+-@\t") else x for x in row]
         for row in rows
@@ -215,6 +215,6 @@ def _csv(rows):
 
 
 def _write(path, text):
-    """A text as a file."""
-    # Surrogates, of which a hostile message may hold some, have no UTF-8.
+    """Write a text to a file."""
+    # A hostile message may contain surrogates, which UTF-8 cannot encode.
     path.write_text(text, encoding="utf-8", errors="replace", newline="\n")

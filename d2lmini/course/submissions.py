@@ -1,4 +1,4 @@
-"""What a class hands in: who is in it, whose a file is, and the answers in a notebook."""
+"""Submissions of a class: the roster, the owner of a file, and the answers in a notebook."""
 
 import csv
 import json
@@ -14,11 +14,11 @@ import nbformat
 from d2lmini.support.chapters import EXERCISE_PAGES
 
 LARGEST = 50 * 1024**2  # bytes of a notebook
-READ = ".ipynb", ".zip"  # the latter to say that it was not read
-LEFT_OUT = {".ipynb_checkpoints", "__MACOSX", "._"}  # what programs put beside files
-MOST = 20  # problems of one notebook that are told
+READ = ".ipynb", ".zip"  # zips only to report that they are not read
+LEFT_OUT = {".ipynb_checkpoints", "__MACOSX", "._"}  # left next to files by programs
+MOST = 20  # problems reported per notebook
 CALL = re.compile(r"""check\s*\.\s*exercise\s*\(\s*(["'])([\w-]+)\1""")
-# Columns of a roster, as a learning platform or a person calls them.
+# Columns of a roster, as learning platforms or people name them
 NAMES = "student", "name"
 LOGINS = ("sis user id", "sis login id", "login", "email")
 HANDED_IN = "handed in"
@@ -29,9 +29,9 @@ class Student:
     """One line of the roster.
 
     Args:
-        id: what stands in the names of the files that the student hands in.
-        aliases: other names that may stand there.
-        row: the whole line, by the names of the columns in lower case.
+        id: the name of the student in the file names of submissions.
+        aliases: other names that may occur there.
+        row: the whole line, keyed by lower-case column names.
     """
 
     id: str
@@ -42,11 +42,11 @@ class Student:
 
 @dataclass
 class Submission:
-    """What one student has handed in.
+    """The submission of one student.
 
     Args:
         answers: exercise -> the text of its answer cell.
-        problems: what is to be told to the student and to the lecturer.
+        problems: messages for the student and the lecturer.
         time: of the last file, seconds since 1970; 0 if there is none.
     """
 
@@ -58,10 +58,10 @@ class Submission:
 
 
 def read_roster(path: Path) -> tuple[list[Student], list[str]]:
-    """The students of a CSV file, such as a platform's export of its grades; and problems.
+    """Read students from a CSV file, such as a platform's export of grades; also return problems.
 
     Raises:
-        ValueError: it is no text in UTF-8, or no CSV, or has no column "id".
+        ValueError: it is not UTF-8, not CSV, or lacks a column "id".
     """
     rule = 'must be CSV in UTF-8 with a column "id"; "name", "login" and others may be there'
     try:
@@ -80,7 +80,7 @@ def read_roster(path: Path) -> tuple[list[Student], list[str]]:
     for row in rows:
         found = row["id"]
         if not found:
-            continue  # such as the line of the points that are possible
+            continue  # such as the line of possible points
         aliases = [row[name] for name in LOGINS if row.get(name)]
         if found.casefold() in taken:
             problems.append(
@@ -99,7 +99,7 @@ def read_roster(path: Path) -> tuple[list[Student], list[str]]:
 
 
 def whose(path: Path, students: list[Student]) -> Student | None:
-    """The student whose id or login stands first in a path, between slashes or underscores."""
+    """Find the student whose id or login comes first in a path, between slashes or underscores."""
     text = "_" + "_".join([*path.parent.parts, path.stem]).casefold() + "_"
     places = [
         (text.find(f"_{name.casefold()}_"), -len(name), number)
@@ -113,20 +113,18 @@ def whose(path: Path, students: list[Student]) -> Student | None:
 def collect(
     folder: Path, students: list[Student]
 ) -> tuple[list[Submission], list[str]]:
-    """What is in a folder of submissions, by student; and files that belong to nobody.
+    """Collect the submissions in a folder by student, and the files that belong to nobody.
 
     Raises:
         ValueError: there is no such folder.
     """
     if not folder.is_dir():
-        raise ValueError(
-            f"folder ({folder}) must be one with what was handed in, unpacked"
-        )
+        raise ValueError(f"folder ({folder}) must be a folder of unpacked submissions")
     submissions = {student.id: Submission(student) for student in students}
     problems = []
     found = [path for path in folder.rglob("*") if path.suffix.lower() in READ]
     files = [path for path in found if not LEFT_OUT & {*path.parts, path.name[:2]}]
-    # The oldest first: of two answers to an exercise the newer counts.
+    # Oldest first: of two answers to an exercise, the newer one counts.
     for path in sorted(files, key=lambda path: (path.lstat().st_mtime, path)):
         shown = path.relative_to(folder)
         student = whose(shown, students)
@@ -165,13 +163,13 @@ def take(submission: Submission, path: Path, shown: Path):
 
 
 def read_answers(path: Path) -> tuple[dict[str, str], list[str]]:
-    """Exercise -> text of its answer cell; and what is wrong with the notebook."""
+    """Read the answer cell of each exercise, and the problems of the notebook."""
     if (size := path.stat().st_size) > LARGEST:
         rule = f"at most {LARGEST >> 20} MB are read: clear its outputs"
         return {}, [f"the notebook has {size >> 20} MB; {rule}"]
     try:
         cells = _cells(path.read_bytes().decode("utf-8-sig"))
-    except Exception as error:  # a file of a stranger can be anything
+    except Exception as error:  # a stranger's file can contain anything
         text = str(error).partition("\n")[0][:200]
         return {}, [f"this is no notebook ({type(error).__name__}: {text})"]
     known = {name for page in EXERCISE_PAGES.values() for name in page.exercise_names}
@@ -198,7 +196,7 @@ def read_answers(path: Path) -> tuple[dict[str, str], list[str]]:
 
 
 def _cells(text):
-    """Text and exercise, as marked in the metadata, of each code cell."""
+    """The text of each code cell, and its exercise from the metadata."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plain = json.loads(text)
@@ -219,7 +217,7 @@ def _cells(text):
 
 
 def _part(found, *names):
-    """What lies in dictionaries in dictionaries; an empty one if nothing does."""
+    """Look up a path in nested dictionaries; an empty dictionary if it is missing."""
     for name in names:
         found = found.get(name)
         if not isinstance(found, dict):
@@ -228,7 +226,7 @@ def _part(found, *names):
 
 
 def late_days(submission: Submission, due: datetime | None) -> int:
-    """Days begun since the submission was due."""
+    """Days started since the submission was due."""
     if due is None or not submission.time:
         return 0
     return max(0, math.ceil((submission.time - due.timestamp()) / 86400))

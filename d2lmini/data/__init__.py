@@ -1,4 +1,4 @@
-"""Data sets: where they lie (registry), their text as ids (text), batches, sentence pairs."""
+"""Data sets: where they are stored (registry), text as ids (text), batches, sentence pairs."""
 
 from d2lmini.data.batches import batches, cut_padding
 from d2lmini.data.labelled import label_batches, read_labelled

@@ -11,28 +11,28 @@ from d2lmini.support.arguments import check_arrays
 def batches(
     arrays: list[torch.Tensor], batch_size: int, collate: Callable | None = None
 ) -> DataLoader:
-    """Iterate over arrays of equal length, batch_size rows of each at a time.
+    """Iterate over arrays of equal length, batch_size rows at a time.
 
     Args:
-        collate: what is done to each batch, such as cut_padding.
+        collate: a function applied to each batch, such as cut_padding.
     Returns:
-        A DataLoader: one tuple of tensors a batch, in a new order at each pass.
+        A DataLoader: one tuple of tensors per batch, reshuffled at each pass.
     Raises:
         TypeError, ValueError: see arguments.check_arrays.
     Source: chapter 8.
     """
     check_arrays(arrays, batch_size, collate)
     dataset = TensorDataset(*arrays)
-    # A sampler of whole batches indexes each array once a batch instead of once a row.
+    # A sampler of whole batches indexes each array once per batch instead of once per row.
     sampler = BatchSampler(RandomSampler(dataset), batch_size, drop_last=False)
     return DataLoader(dataset, sampler=sampler, batch_size=None, collate_fn=collate)
 
 
 def cut_padding(batch: tuple) -> list[torch.Tensor]:
-    """Leave out the steps that are padding in every row: they are wasted work.
+    """Cut off the steps that are padding in every row: computing them is wasted work.
 
     Shapes:
-        batch: ids (batch, steps) and valid_lens (batch,), in turn
+        batch: alternately ids (batch, steps) and valid_lens (batch,)
     Source: chapter 8.
     """
     cut = []

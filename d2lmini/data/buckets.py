@@ -9,11 +9,11 @@ from d2lmini.support.arguments import check_arrays, check_integers
 
 
 class LengthSampler(Sampler):
-    """Rows of a batch, in a new order at each pass: neighbours in length, from a random pool.
+    """Sample batches of rows of similar length from random pools, anew at each pass.
 
     Args:
-        lengths: (rows,), the length of each.
-        pool: number of batches that are drawn at random, then sorted by length together.
+        lengths: (rows,), the length of each row.
+        pool: number of batches that are drawn at random and then sorted by length together.
     """
 
     def __init__(self, lengths: torch.Tensor, batch_size: int, pool: int = 50):
@@ -40,10 +40,10 @@ def buckets(
     batch_size: int,
     collate: Callable | None = None,
 ) -> DataLoader:
-    """As batches, but the rows of a batch have nearly the same length.
+    """Like batches, but the rows of a batch have nearly the same length.
 
     Args:
-        lengths: (rows,), by which rows are put together.
+        lengths: (rows,), the lengths by which rows are grouped.
     Raises:
         TypeError, ValueError: see arguments.check_arrays.
     """

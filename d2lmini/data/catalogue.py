@@ -1,8 +1,8 @@
-"""The data sets that this package knows: what is in them, on what terms, and where they lie."""
+"""The data sets known to this package: contents, licences and addresses."""
 
 from typing import NamedTuple
 
-# What the columns of a line are.
+# The columns of a line
 PAIRS = "source", "target"
 LABELLED = "text", "label"
 POSITIONS = "frame", "pedestrian", "x", "y"
@@ -12,7 +12,7 @@ TEXTS = ("text",)
 class File(NamedTuple):
     """One file of a data set on the web, alone or in a zip archive."""
 
-    path: str  # below the data folder, and inside the archive
+    path: str  # in the data folder and in the archive
     url: str  # of the file, or of the archive
     sha256: str  # of the file
     num_bytes: int  # of the file

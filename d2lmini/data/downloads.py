@@ -1,4 +1,4 @@
-"""From the web into the data folder: a file is there whole and checked, or it is not there."""
+"""Download files into the data folder; they appear there only complete and verified."""
 
 import os
 import shutil
@@ -10,21 +10,21 @@ from pathlib import Path, PurePosixPath
 
 from d2lmini.data.catalogue import File
 
-TIME_LIMIT = 30  # seconds in which a server must send something
+TIME_LIMIT = 30  # seconds without data from the server
 MALFORMED = zipfile.BadZipFile, zlib.error, LZMAError, EOFError, RuntimeError
 
 
 @contextmanager
 def one_at_a_time(folder: Path):
-    """Within it, no other process downloads into the folder; who comes later waits.
+    """Let only one process at a time download into the folder; others wait.
 
-    The system frees the lock of a process that ends, however it ends. Its file, .lock, stays: if
-    it were deleted, one process could lock the old file and another a new one.
+    The system releases the lock of a process when it ends, for whatever reason. The file .lock
+    stays: if it were deleted, one process could lock the old file and another a new one.
 
     Raises:
         OSError: the folder cannot be written to.
     """
-    from filelock import FileLock, Timeout  # only here: as little to import as can be
+    from filelock import FileLock, Timeout  # only here: an optional dependency
 
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / ".lock")
@@ -40,19 +40,19 @@ def one_at_a_time(folder: Path):
 
 
 def download(file: File, path: Path) -> None:
-    """Fetch a file to a path; nothing lies there before all of it has come and been checked.
+    """Download a file to a path, where it appears only when it is complete and verified.
 
-    To be called by one process at a time: what one that was killed has left is overwritten.
+    Only one process may call this at a time: leftovers of a killed process are overwritten.
 
     Raises:
-        OSError, ValueError: nothing comes, or something else; nothing is left of it.
+        OSError, ValueError: the download failed or has other contents; nothing is left of it.
     """
     came, unpacked = (path.with_name(f".{path.name}.{is_}") for is_ in ("came", "file"))
     try:
         if file.archive_hash is None:
             save(file.url, came, file.num_bytes)
         else:
-            # The size of an archive is not registered; it holds the file and little else.
+            # The size of an archive is not registered; it contains little besides the file.
             save(file.url, came, 2 * file.num_bytes + 1_000_000)
             check_hash("the archive", came, file.archive_hash)
             unpack(came, file, unpacked)
@@ -65,25 +65,25 @@ def download(file: File, path: Path) -> None:
 
 
 class Bounded:
-    """A file that takes num_bytes, and refuses what would be more."""
+    """A file that refuses to grow beyond num_bytes."""
 
     def __init__(self, file, num_bytes: int):
         self.file, self.num_bytes, self.left = file, num_bytes, num_bytes
 
     def write(self, chunk: bytes) -> None:
-        """Write a piece that still fits."""
+        """Write a chunk if it still fits."""
         self.left -= len(chunk)
         if self.left < 0:
             raise ValueError(f"it is longer than {self.num_bytes} bytes")
         self.file.write(chunk)
 
     def flush(self) -> None:
-        """What a downloader calls after each piece."""
+        """Flush the file; a downloader calls this after each chunk."""
         self.file.flush()
 
 
 def save(url: str, path: Path, num_bytes: int) -> None:
-    """Write what a server sends to a file, num_bytes at the most; redirections are followed."""
+    """Save a response to a file, at most num_bytes; follow redirects."""
     import pooch  # only here: importing the package must not load a web client
 
     fetch = pooch.HTTPDownloader(progressbar=True, timeout=TIME_LIMIT)
@@ -95,8 +95,8 @@ def unpack(archive: Path, file: File, path: Path) -> None:
     """Write the one registered member of a zip archive to path, and no other.
 
     Raises:
-        ValueError: there is no such member, it is longer than registered, or a member has a
-            path that leads out of the data folder.
+        ValueError: there is no such member, it is longer than registered, or the path of some
+            member leads out of the data folder.
     """
     try:
         with zipfile.ZipFile(archive) as opened, path.open("wb") as place:
@@ -112,13 +112,13 @@ def unpack(archive: Path, file: File, path: Path) -> None:
 
 
 def leads_out(name: str) -> bool:
-    """Whether a path below a folder would leave that folder, on any system."""
+    """Whether a relative path would leave its folder on some system."""
     path = PurePosixPath(name.replace("\\", "/"))
     return path.is_absolute() or ".." in path.parts or ":" in name
 
 
 def check_hash(name: str, path: Path, known: str) -> None:
-    """What lies at path has a known hash, algorithm:hex digest."""
+    """Check that a file has a known hash, algorithm:hex digest."""
     import pooch
 
     algorithm, digest = known.split(":")

@@ -1,4 +1,4 @@
-"""Texts with a label each, from a file to batches."""
+"""Labelled texts, from a file to batches."""
 
 from itertools import islice
 from pathlib import Path
@@ -25,11 +25,11 @@ def read_labelled(
     Args:
         name: "reviews-mini", "sst2", or the path of a file of text<TAB>label lines.
         split: "train", or "val" or "test", which both corpora have.
-        num_examples: how many texts at the most; None = all.
+        num_examples: maximum number of texts; None = all.
     Returns:
-        A list of (text, label); in both corpora label 1 is praise, 0 is not.
+        A list of (text, label); in both corpora, label 1 is positive and 0 negative.
     Raises:
-        ValueError: a label that is no whole number (file and line number), or see read_rows.
+        ValueError: a label that is not a whole number (file and line number), or see read_rows.
         OSError: see registry.fetch.
     Source: chapter 10.
     """
@@ -50,11 +50,11 @@ def read_labelled(
 def label_batches(
     texts: list[tuple[str, int]], vocab: Vocab, batch_size: int, num_steps: int
 ) -> DataLoader:
-    """Batches (tokens, valid_lens, labels) of labelled texts, cut to the longest of each batch.
+    """Batches (tokens, valid_lens, labels) of labelled texts, padded to the longest in each.
 
     Args:
         texts: see read_labelled.
-        num_steps: length to which texts are cut, <eos> included.
+        num_steps: length to which texts are cut, including <eos>.
     Source: chapter 10.
     """
     check_pairs("texts", texts, (str, int), "(text, label)")

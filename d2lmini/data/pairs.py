@@ -24,8 +24,8 @@ def read_pairs(
         name: "eng-fra-mini" or "fra-eng", English and French; "deu-eng-mini" or "multi30k",
             German and English; or the path of a file of source<TAB>target lines.
         split: "train"; all but "fra-eng" have "val" and "test", and "eng-fra-mini" has
-            "compositional": sentences that put known words together in a new way.
-        num_examples: how many pairs at the most; None = all.
+            "compositional": sentences that combine known words in a new way.
+        num_examples: maximum number of pairs; None = all.
     Returns:
         A list of (source, target) strings. Blank lines are skipped, columns after the second
         are ignored.
@@ -39,7 +39,7 @@ def read_pairs(
 def iter_pairs(
     name: str | Path, split: str = "train", num_examples: int | None = None
 ) -> Iterator[tuple[str, str]]:
-    """The pairs of read_pairs one by one, for who need not have all of them at once.
+    """Iterate over the pairs of read_pairs without loading them all.
 
     Source: chapter 8.
     """
@@ -50,7 +50,7 @@ def iter_pairs(
 
 
 def with_a_gap(sentence: str) -> set[str]:
-    """The sentence with a gap between two words, or in the place of one; for all such gaps."""
+    """All versions of the sentence with a gap between two words or in place of one."""
     words = sentence.split()
     return {
         " ".join([*words[:i], "*", *words[j:]])
@@ -60,7 +60,8 @@ def with_a_gap(sentence: str) -> set[str]:
 
 
 def within_one_word(sentences: list[str], training: list[str]) -> int:
-    """How many sentences are at most one added, missing or replaced word away from training.
+    """Count the sentences that differ from a training sentence by at most one added, missing or
+    replaced word.
 
     Args:
         sentences, training: strings, tokens separated by spaces.
@@ -78,13 +79,13 @@ def load_data_nmt(
     name: str | Path = "eng-fra-mini",
     min_freq: int = 2,
 ) -> tuple[DataLoader, Vocab, Vocab]:
-    """Training batches of a corpus, and its two vocabularies.
+    """Load the training batches of a corpus and its two vocabularies.
 
     Args:
-        batch_size: sentence pairs a batch.
-        num_steps: length to which sentences are cut, <eos> included.
+        batch_size: sentence pairs per batch.
+        num_steps: length to which sentences are cut, including <eos>.
         num_examples, name: see read_pairs; the pairs are those of the training split.
-        min_freq: a token seen less often in these pairs is unknown.
+        min_freq: tokens that occur less often in these pairs are unknown.
     Returns:
         train_iter, src_vocab, tgt_vocab. A batch is (src, src_valid_lens, tgt, tgt_valid_lens):
         ids (batch, steps), padded to the longest sentence of the batch, and lengths (batch,).

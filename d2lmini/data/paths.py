@@ -11,14 +11,14 @@ from d2lmini.data.registry import find_paths, read_lines
 from d2lmini.support.arguments import check_arguments, check_count
 
 STEP_SECONDS = 0.4  # from one position to the next, in every file of the registry
-LARGEST = 10**9  # what a frame, a pedestrian or a position in metres can be
+LARGEST = 10**9  # limit for frames, pedestrians and positions in metres
 
 
 class Track(NamedTuple):
-    """Where one pedestrian was.
+    """The positions of one pedestrian.
 
     Shapes:
-        frames: (steps,), whole numbers that rise; positions: (steps, 2), metres
+        frames: (steps,), increasing integers; positions: (steps, 2), metres
     """
 
     file: str
@@ -28,11 +28,11 @@ class Track(NamedTuple):
 
 
 class Windows(NamedTuple):
-    """Pieces of tracks of equal length.
+    """Pieces of tracks, all of the same length.
 
     Shapes:
         positions: (windows, steps, 2); frames: (windows,), the first frame of each;
-        tracks: (windows,), the row of its track
+        tracks: (windows,), the index of its track
     """
 
     positions: torch.Tensor
@@ -41,13 +41,13 @@ class Windows(NamedTuple):
 
 
 def read_tracks(name: str | Path, split: str = "train") -> list[Track]:
-    """The tracks of a data set, pedestrian by pedestrian, file after file.
+    """Read the tracks of a data set, pedestrian by pedestrian, file after file.
 
     Args:
         name: "eth-ucy", or the path of a file of lines "frame pedestrian x y", in metres.
         split: of "eth-ucy": "eth", "hotel", "univ", "zara1", "zara2" or "others".
     Raises:
-        ValueError: a line that is no position, or two positions of a pedestrian in one frame
+        ValueError: a line that is not a position, or two positions of a pedestrian in one frame
             (file and line number); or see find_paths and read_lines.
         OSError: see registry.fetch.
     Source: chapter 11.
@@ -77,7 +77,7 @@ def read_tracks(name: str | Path, split: str = "train") -> list[Track]:
 
 
 def _position(path, number, line):
-    """Frame and pedestrian as whole numbers, x and y, from one line of a file."""
+    """Parse a line into frame and pedestrian, as integers, x and y."""
     try:
         frame, pedestrian, x, y = (float(cell) for cell in line.split())
         if not all(abs(number) <= LARGEST for number in (frame, pedestrian, x, y)):
@@ -93,16 +93,16 @@ def _position(path, number, line):
 
 
 def path_windows(tracks: list[Track], num_steps: int, spacing: int = 10) -> Windows:
-    """Every piece of num_steps positions whose frames are spacing apart.
+    """Cut tracks into all windows of num_steps positions whose frames are spacing apart.
 
-    A track with a missing frame is not bridged: no window reaches across the gap.
+    No window bridges a missing frame.
 
     Args:
         num_steps: positions in a window, at least 2.
     Raises:
         ValueError: no track is long enough.
     Warns:
-        UserWarning: steps so long that they cannot be metres.
+        UserWarning: the steps are too long to be in metres.
     Source: chapter 11.
     """
     check_count("num_steps", num_steps, least=2)
@@ -129,13 +129,13 @@ def path_windows(tracks: list[Track], num_steps: int, spacing: int = 10) -> Wind
 
 
 def _longest_run(frames, spacing) -> int:
-    """The most frames in a row that are spacing apart."""
+    """The length of the longest run of frames that are spacing apart."""
     runs = groupby((frames.diff() == spacing).tolist())
     return 1 + max((len([*run]) for is_even, run in runs if is_even), default=0)
 
 
 def rotate_paths(paths: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
-    """Paths (batch, steps, 2) turned about the origin, each by its angle (batch,), in radians."""
+    """Rotate paths (batch, steps, 2) about the origin, each by its angle (batch,) in radians."""
     cos, sin = angle.cos(), angle.sin()
     rotation = torch.stack([cos, -sin, sin, cos], dim=-1).view(-1, 2, 2)
     return paths @ rotation.mT

@@ -13,12 +13,12 @@ from pathlib import Path
 from d2lmini.data.catalogue import EMBEDDED, PAIRS, REGISTRY, File
 from d2lmini.data.downloads import check_hash, download, leads_out, one_at_a_time
 
-CORPORA = Path(__file__).parents[1] / "corpora"  # one folder a corpus, one file a split
+CORPORA = Path(__file__).parents[1] / "corpora"  # a folder per corpus, a file per split
 LONGEST_LINE = 1_000_000  # characters
 
 
 def data_folder() -> Path:
-    """$D2LMINI_DATA, else the folder that this system has for caches."""
+    """$D2LMINI_DATA, or else the cache folder of this system."""
     try:
         import pooch  # only here: importing the package must not load a web client
     except ModuleNotFoundError as error:
@@ -31,18 +31,18 @@ def data_folder() -> Path:
 
 
 def columns_of(name: str) -> tuple[str, ...]:
-    """What the columns of a known data set are."""
+    """The columns of a known data set."""
     return REGISTRY[name].columns if name in REGISTRY else EMBEDDED[name]
 
 
 def splits_of(name: str | Path, columns: tuple[str, ...]) -> dict:
-    """Split -> files of a data set: on the web, in this package, or a file of your own.
+    """Map the splits of a data set to its files: on the web, in this package, or your own.
 
     Args:
-        columns: what its lines must hold; a file of your own is not looked into.
+        columns: the columns that its lines must have; your own file is not read yet.
     Raises:
-        TypeError: name is no string and no path.
-        ValueError: there is no such data set of such lines, and no such file.
+        TypeError: name is neither a string nor a path.
+        ValueError: there is no data set of this name with such lines, and no such file.
     """
     if not isinstance(name, str | os.PathLike):
         raise TypeError(f"name ({name!r}) must be a string or a path")
@@ -51,8 +51,8 @@ def splits_of(name: str | Path, columns: tuple[str, ...]) -> dict:
         if name in REGISTRY:
             return REGISTRY[name].splits
         return {path.stem: (path,) for path in sorted((CORPORA / name).glob("*.tsv"))}
-    own = Path(os.path.expanduser(name))  # which leaves "~nobody" as it is
-    if not os.path.isfile(own):  # which is False for what can be no path
+    own = Path(os.path.expanduser(name))  # leaves "~nobody" unchanged
+    if not os.path.isfile(own):  # False for impossible paths
         raise ValueError(
             f"name ({str(name)!r:.300}) must be one of {sorted(known)} or the path of a file with "
             f"{'<TAB>'.join(columns)} lines{', not of a folder' * os.path.isdir(own)}"
@@ -63,15 +63,15 @@ def splits_of(name: str | Path, columns: tuple[str, ...]) -> dict:
 def find_paths(
     name: str | Path, split: str = "train", columns: tuple[str, ...] = PAIRS
 ) -> tuple[Path, ...]:
-    """Paths of the files of a split; missing files of a registered data set are downloaded.
+    """Find the files of a split; download missing files of a registered data set.
 
     Args:
         name: a corpus of this package ("eng-fra-mini"), a registered data set ("fra-eng"), or
             the path of your own file.
         split: "train", or another that the data set has.
-        columns: what its lines must hold: catalogue.PAIRS or catalogue.LABELLED.
+        columns: the columns of its lines: catalogue.PAIRS or catalogue.LABELLED.
     Raises:
-        TypeError, ValueError: see splits_of and fetch; or it has no such split.
+        TypeError, ValueError: see splits_of and fetch; or there is no such split.
         OSError: the download failed.
     """
     splits = splits_of(name, columns)
@@ -89,14 +89,14 @@ def read_lines(path: Path):
     """Yield the lines of a UTF-8 file, gzipped or not.
 
     Raises:
-        ValueError: it is not UTF-8, no whole gzip file, or has a line longer than LONGEST_LINE.
+        ValueError: it is not UTF-8, not a complete gzip file, or a line exceeds LONGEST_LINE.
     """
     is_gzipped = path.suffix == ".gz"
     try:
         with (gzip.open if is_gzipped else open)(
             path, "rt", encoding="utf-8-sig"
         ) as lines:
-            # Nor does a small gzip file of a gigabyte without an end of line fill the memory.
+            # Bounded, so that a small gzip file without line ends cannot fill the memory.
             bounded = iter(partial(lines.readline, LONGEST_LINE + 1), "")
             for number, line in enumerate(bounded, start=1):
                 if len(line) > LONGEST_LINE:
@@ -111,14 +111,14 @@ def read_lines(path: Path):
 
 
 def read_rows(name: str | Path, split: str, columns: tuple[str, str]):
-    """Yield (path, line number, first column, second column) of each line of a split.
+    """Yield (path, line number, first column, second column) for each line of a split.
 
-    Blank lines of a file with tabs are skipped, columns after the second are ignored. A split
-    of two files has a column in each.
+    Blank lines of a file with tabs are skipped, and columns after the second are ignored. If a
+    split has two files, each contains one column.
 
     Raises:
-        ValueError: a line without a tab or with an empty column (file and line number), a file
-            that has no line, two files of different length, or see read_lines and find_paths.
+        ValueError: a line without a tab or with an empty column (file and line number), an empty
+            file, two files of different length, or see read_lines and find_paths.
     """
     paths = find_paths(name, split, columns)
     is_empty = True
@@ -137,7 +137,7 @@ def read_rows(name: str | Path, split: str, columns: tuple[str, str]):
 
 
 def _cells(path, second=None):
-    """The columns of each line: between tabs, or of two files side by side."""
+    """Yield the columns of each line, from a file with tabs or from two parallel files."""
     if second is None:
         for line in read_lines(path):
             yield [cell.strip() for cell in line.split("\t")]
@@ -154,10 +154,10 @@ def _cells(path, second=None):
 
 
 def fetch(file: File, licence: str) -> Path:
-    """Path of a registered file in the data folder, checked; downloaded if it is not there.
+    """Return the path of a registered file in the data folder, verified; download it if missing.
 
     Raises:
-        ValueError: something else lies in its place.
+        ValueError: a different file is in its place.
         OSError: the download failed; nothing is left of it.
     """
     if leads_out(file.path):
@@ -166,7 +166,7 @@ def fetch(file: File, licence: str) -> Path:
     if not path.exists():
         try:
             with one_at_a_time(path.parent):
-                if not path.exists():  # nor has another process brought it meanwhile
+                if not path.exists():  # no other process has downloaded it meanwhile
                     size = f"{file.num_bytes / 1e6:.1f} MB"
                     print(f"downloading {file.path} ({size}; {licence})")
                     download(file, path)
@@ -185,7 +185,7 @@ def fetch(file: File, licence: str) -> Path:
 
 
 def mismatch(path: Path, file: File) -> str:
-    """What is wrong with what lies at path, in words; empty if it is the registered file."""
+    """Describe how the file at path differs from the registered one; empty if it does not."""
     if not path.is_file():
         return f"{path} is a folder, and a file is registered"
     try:

@@ -1,8 +1,8 @@
-"""A square with a fountain, and people who walk across it: simulated paths.
+"""Simulated paths of people who walk across a square with a fountain.
 
-A walker has a list of places to pass and a speed to walk at. Twenty times a second it is
-accelerated towards the next place, and pushed away and aside by the fountain. This is a small
-social force model (Helbing and Molnár 1995); its numbers were chosen by eye.
+A walker has a list of waypoints and a speed. Twenty times a second it is accelerated towards the
+next waypoint, and pushed away and aside by the fountain. This is a small social force model
+(Helbing and Molnár 1995); its numbers were chosen by eye.
 """
 
 import math
@@ -13,26 +13,24 @@ import torch
 from d2lmini.data.paths import STEP_SECONDS, rotate_paths
 from d2lmini.support.arguments import check_arguments
 
-HALF = 12.0  # the square reaches from -12 to 12 metres in both directions
-FOUNTAIN = 3.0  # its radius, in metres; it stands in the middle
+HALF = 12.0  # the square extends from -12 to 12 metres in both directions
+FOUNTAIN = 3.0  # its radius in metres; it is in the middle
 KIOSK = (7.0, -7.0)  # where some people stop
 BEHAVIOURS = "straight", "round", "turn", "stop", "hurry"
-PARTS = 8  # a step is computed in so many
-CAMERA = (
-    0.01  # standard deviation of what is observed around where people are, in metres
-)
+PARTS = 8  # substeps per step
+CAMERA = 0.01  # standard deviation of the observation noise, in metres
 
 
 def simulate_paths(
     num_paths: int, seed: int, num_steps: int = 40
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Paths across the square, 2.5 positions a second.
+    """Simulate paths across the square, at 2.5 positions a second.
 
-    Straight across beside the fountain; round the fountain; a turn at a crossing; a stop at the
-    kiosk; a sudden hurry. Each as often as the others.
+    There are five behaviours, equally frequent: straight past the fountain, around the fountain,
+    a turn at a crossing, a stop at the kiosk, and a sudden hurry.
 
     Args:
-        seed: another gives other people on the same square.
+        seed: a different seed gives different people on the same square.
     Returns:
         Positions (num_paths, num_steps, 2) in metres, and the behaviour of each, an index into
         BEHAVIOURS.
@@ -43,8 +41,8 @@ def simulate_paths(
     walkers = _walkers(num_paths, dice)
     paths = _walk(walkers, num_steps)
     paths = paths + CAMERA * torch.randn(paths.shape, generator=dice)
-    # From every side: mirrored over the line through the kiosk, and turned by quarters. Those
-    # who want to the kiosk are not turned: it stays where it is.
+    # Let people come from every side: reflect paths across the line through the kiosk, and rotate
+    # them by quarter turns, except paths to the kiosk, which has a fixed place.
     mirrored = torch.rand(num_paths, 1, 1, generator=dice) < 0.5
     paths = torch.where(mirrored, -paths.flip(-1), paths)
     quarters = torch.randint(4, (num_paths,), generator=dice)
@@ -53,20 +51,20 @@ def simulate_paths(
 
 
 class _Walkers(NamedTuple):
-    """What people want, as if all came from the west. Shapes: (people,) or (people, 2)."""
+    """The goals of people, as if all came from the west. Shapes: (people,) or (people, 2)."""
 
     behaviour: torch.Tensor
     position: torch.Tensor
     speed: torch.Tensor
     goal: torch.Tensor
-    corner: torch.Tensor  # where those who turn do it, and where they go then
+    corner: torch.Tensor  # where people turn, and where they then go
     after: torch.Tensor
     hurry_from: torch.Tensor  # in steps
-    side: torch.Tensor  # of the fountain on which they pass: 1 = left, -1 = right
+    side: torch.Tensor  # on which they pass the fountain: 1 = left, -1 = right
 
 
 def _walkers(num_paths, dice):
-    """Who they are, drawn at random."""
+    """Draw people at random."""
 
     def uniform(low, high):
         return low + (high - low) * torch.rand(num_paths, generator=dice)
@@ -89,13 +87,13 @@ def _walkers(num_paths, dice):
         torch.stack([crossing, lane], dim=1),
         torch.stack([crossing, -far * lane.sign()], dim=1),
         uniform(4, 16),
-        # Who walks at the very middle may choose either side.
+        # People in the very middle choose either side.
         torch.where(lane + 0.3 * torch.randn(num_paths, generator=dice) > 0, 1.0, -1.0),
     )
 
 
 def _walk(walkers, num_steps):
-    """Positions (people, num_steps, 2)."""
+    """Simulate the positions (people, num_steps, 2)."""
     turning, stopping, hurrying = (
         walkers.behaviour == BEHAVIOURS.index(b) for b in ("turn", "stop", "hurry")
     )
@@ -112,7 +110,7 @@ def _walk(walkers, num_steps):
             goal = torch.where(has_turned[:, None], walkers.after, walkers.goal)
             distance = (goal - position).norm(dim=1, keepdim=True)
             wanted = pace * (goal - position) / distance.clamp(min=1e-6)
-            near = (distance / 2.5).clamp(max=1)  # who stops slows down over 2.5 m
+            near = (distance / 2.5).clamp(max=1)  # people slow down over the last 2.5 m
             wanted = torch.where(stopping[:, None], wanted * near, wanted)
             force = (wanted - velocity) / 0.6
             force = force + _fountain_force(position, velocity, walkers.side)
@@ -122,7 +120,7 @@ def _walk(walkers, num_steps):
 
 
 def _fountain_force(position, velocity, side):
-    """Away from the fountain, and to one side of it, for those who walk towards it."""
+    """The force away from the fountain and, for people walking towards it, to one side."""
     distance = position.norm(dim=1, keepdim=True)
     away = position / distance
     push = 5.0 * torch.exp((FOUNTAIN + 0.8 - distance).clamp(max=1) / 0.5)

@@ -1,4 +1,4 @@
-"""Words in pieces: byte-pair encoding."""
+"""Split words into pieces by byte-pair encoding."""
 
 from collections import Counter, defaultdict
 from functools import cache
@@ -6,16 +6,16 @@ from itertools import pairwise
 
 from d2lmini.support.arguments import check_arguments, check_pairs
 
-START = "▁"  # a piece that begins a word begins with it
+START = "▁"  # marks pieces that begin a word
 
 
 def spelt(word: str) -> list[str]:
-    """The pieces of a word before any merge."""
+    """Spell a word: its pieces before any merge."""
     return [START + word[0], *word[1:]]
 
 
 def merge(pieces: list[str], pair: tuple[str, str]) -> list[str]:
-    """The pieces of a word with each occurrence of a pair made one piece."""
+    """Merge each occurrence of a pair of pieces into one piece."""
     merged = []
     for piece in pieces:
         if merged and (merged[-1], piece) == pair:
@@ -26,12 +26,12 @@ def merge(pieces: list[str], pair: tuple[str, str]) -> list[str]:
 
 
 def learn_merges(sentences: list[str], num_merges: int) -> list[tuple[str, str]]:
-    """Merge the most frequent pair of neighbouring pieces, again and again.
+    """Repeatedly merge the most frequent pair of adjacent pieces.
 
     Args:
-        sentences: strings, words separated by spaces; pieces never reach across a space.
+        sentences: strings, words separated by spaces; pieces never cross a space.
     Returns:
-        At most num_merges pairs, in the order of the merges; none that occurs only once.
+        At most num_merges pairs, in merge order; none that occurs only once.
     Source: Sennrich et al. 2016, algorithm 1; chapter 8.
     """
     check_arguments(sentences=sentences, num_merges=num_merges)
@@ -40,7 +40,7 @@ def learn_merges(sentences: list[str], num_merges: int) -> list[tuple[str, str]]
     pairs, users = (
         Counter(),
         defaultdict(set),
-    )  # how often a pair occurs, in which words
+    )  # counts of pairs, and the words that contain them
 
     def count(word, sign):
         for pair in pairwise(words[word]):
@@ -67,14 +67,14 @@ class Subwords:
     """Splits words into pieces: frequent words stay whole, rare ones do not.
 
     Args:
-        merges: pairs of pieces, in the order in which they are merged; see learn_merges.
+        merges: pairs of pieces in merge order; see learn_merges.
     Source: Sennrich et al. 2016, section 3.2; chapter 8.
     """
 
     def __init__(self, merges: list[tuple[str, str]]):
         check_pairs("merges", merges, (str, str), "(piece, piece)")
         self.ranks = {pair: rank for rank, pair in enumerate(merges)}
-        self.pieces_of = cache(self._pieces_of)  # a text holds most words many times
+        self.pieces_of = cache(self._pieces_of)  # most words occur many times
 
     def _pieces_of(self, word):
         pieces = spelt(word)
@@ -85,7 +85,7 @@ class Subwords:
             pieces = merge(pieces, min(known, key=self.ranks.get))
 
     def split(self, sentence: str) -> str:
-        """The pieces of a sentence, separated by spaces, as Vocab and encode want them."""
+        """Split a sentence into pieces separated by spaces, as Vocab and encode expect."""
         check_arguments(sentence=sentence)
         return " ".join(
             piece for word in sentence.split() for piece in self.pieces_of(word)
@@ -93,5 +93,5 @@ class Subwords:
 
 
 def join(pieces: str) -> str:
-    """The sentence whose pieces these are."""
+    """Join pieces into a sentence."""
     return pieces.replace(" ", "").replace(START, " ").strip()

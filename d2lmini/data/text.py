@@ -18,11 +18,11 @@ def normalise(sentence: str) -> str:
     A punctuation mark is a token; an apostrophe stays inside its word.
 
     Returns:
-        A string: "He’s calm!" gives "he's calm !". Its tokens are what split() gives.
+        A string whose split() gives the tokens: "He’s calm!" becomes "he's calm !".
     Source: chapter 8.
     """
     check_arguments(sentence=sentence)
-    # split() also drops the no-break spaces that French sets before ! ? : and ;
+    # split() also removes the no-break spaces that French puts before ! ? : and ;
     return " ".join(space_marks(sentence).split())
 
 
@@ -31,18 +31,18 @@ def space_marks(text: str) -> str:
 
     Source: chapter 8.
     """
-    text = text.lower().replace("’", "'")  # real files mix the two
+    text = text.lower().replace("’", "'")  # real files mix both
     for mark, spaced in SPACED.items():
         text = text.replace(mark, spaced)
     return text
 
 
 class Vocab:
-    """Tokens and their ids, the most frequent first, after four reserved ones.
+    """A mapping of tokens to ids: four reserved ones, then the most frequent first.
 
     Args:
         sentences: strings, tokens separated by spaces.
-        min_freq: a token seen less often is unknown.
+        min_freq: tokens that occur less often are unknown.
     Source: chapter 8.
     """
 
@@ -53,11 +53,11 @@ class Vocab:
         check_arguments(sentences=sentences, min_freq=min_freq)
         counts = Counter(chain.from_iterable(map(str.split, sentences)))
         frequent = [token for token, count in counts.most_common() if count >= min_freq]
-        # no doubles
+        # no duplicates
         self.idx_to_token = list(dict.fromkeys([*self.reserved, *frequent]))
         self.token_to_idx = {token: i for i, token in enumerate(self.idx_to_token)}
         words = self.idx_to_token[len(self.reserved) :]
-        # In a text "<pad>" is no padding, but a word that nobody knows.
+        # "<pad>" in a text is not padding but an unknown word.
         self.word_to_idx = {word: self.token_to_idx[word] for word in words}
 
     def __len__(self):
@@ -67,7 +67,7 @@ class Vocab:
         return token in self.token_to_idx
 
     def __getitem__(self, tokens):
-        """The id of a token, or the ids of a list; what is not in the vocabulary gets unk."""
+        """The id of a token, or the ids of a list; unknown tokens get unk."""
         ids, unk = self.token_to_idx, self.unk
         if isinstance(tokens, str):
             return ids.get(tokens, unk)
@@ -83,14 +83,14 @@ class Vocab:
 def encode(
     sentences: list[str], vocab: Vocab, num_steps: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Sentences to ids, each ended by <eos>, then cut or padded to num_steps.
+    """Turn sentences into ids, each followed by <eos>, cut or padded to num_steps.
 
     Args:
         sentences: strings, tokens separated by spaces.
     Returns:
         Ids (sentences, num_steps) and valid_lens (sentences,), both int64; <eos> counts.
     Raises:
-        TypeError, ValueError: sentences is one string, vocab no Vocab, or num_steps less than 1.
+        TypeError, ValueError: sentences is a single string, vocab not a Vocab, or num_steps < 1.
     Source: chapter 8.
     """
     check_arguments(sentences=sentences, vocab=vocab, num_steps=num_steps)

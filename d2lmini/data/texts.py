@@ -9,15 +9,15 @@ from d2lmini.support.arguments import check_arguments
 
 
 def read_texts(name: str | Path = "stories-mini", split: str = "train") -> list[str]:
-    """The texts of a corpus, in the order of its file.
+    """Read the texts of a corpus, in file order.
 
     Args:
-        name: "stories-mini", or the path of a UTF-8 file with a text a line.
+        name: "stories-mini", or the path of a UTF-8 file with one text per line.
         split: "train", or "val" or "test", which the corpus has.
     Returns:
-        The lines, without those that are blank.
+        The lines that are not blank.
     Raises:
-        ValueError: no line holds a text, or see registry.find_paths and read_lines.
+        ValueError: all lines are blank, or see registry.find_paths and read_lines.
     Source: chapter 13.
     """
     (path,) = find_paths(name, split, TEXTS)
@@ -33,10 +33,10 @@ PRONOUNS = {"anna": "she", "ben": "he", "carla": "she", "david": "he",
 
 
 def mistake_in(story: str) -> str | None:
-    """The first sentence of a story that contradicts what came before; None if none does.
+    """Find the first sentence of a story that contradicts the previous ones; None if none does.
 
-    You can only give what you have; a pronoun must fit the person just named; an answer must
-    name the one who has the thing.
+    People can only give what they have; a pronoun must agree with the person just named; an
+    answer must name the owner of the thing.
 
     Source: chapter 13.
     """

@@ -1,1 +1,1 @@
-"""The exercises of the book, one module a chapter: what d2lmini.check compares answers with."""
+"""The exercises of the book, one module per chapter, with which d2lmini.check grades answers."""

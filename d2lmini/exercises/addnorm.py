@@ -16,7 +16,7 @@ def by_hand():
 
 
 def cells_that_count(kind, batch, steps, num_hiddens):
-    """How many numbers of X enter the mean by which one number of it is normalised."""
+    """The number of entries of X in the mean that normalises one entry."""
     sizes = {
         "layer": num_hiddens,
         "batch": batch * steps,
@@ -26,19 +26,19 @@ def cells_that_count(kind, batch, steps, num_hiddens):
 
 
 def layer_norm(X, weight, bias, eps):
-    """Each token of X normalised over its features, scaled and shifted."""
+    """Normalise each token of X over its features, then scale and shift."""
     deviation = X - X.mean(dim=-1, keepdim=True)
     variance = deviation.square().mean(dim=-1, keepdim=True)
     return deviation / torch.sqrt(variance + eps) * weight + bias
 
 
 def add_norm(X, Y, keep, dropout):
-    """Sum and normalisation, the numbers of Y dropped where keep is False."""
+    """Add and normalise, dropping entries of Y where keep is False."""
     return _norm(X + Y * keep / (1 - dropout))
 
 
 def pre_norm(X, branches):
-    """A stack of branches, each with its norm before it, and a last norm at the end."""
+    """A stack of branches, each preceded by a norm, with a final norm."""
     for branch in branches:
         X = X + branch(_norm(X))
     return _norm(X)
@@ -52,14 +52,14 @@ def post_norm(X, branches):
 
 
 def without_last_norm(X, branches):
-    """Pre-norm, with its sums as they are at the end."""
+    """Pre-norm without the final norm."""
     for branch in branches:
         X = X + branch(_norm(X))
     return X
 
 
 def through_the_norm(X, branches):
-    """The shortcut starts behind the norm."""
+    """The shortcut starts after the norm."""
     for branch in branches:
         X = _norm(X)
         X = X + branch(X)
@@ -67,21 +67,21 @@ def through_the_norm(X, branches):
 
 
 def norm_of_the_branch(X, branches):
-    """The norm acts on what comes out of the branch."""
+    """The norm is applied to the output of the branch."""
     for branch in branches:
         X = X + _norm(branch(X))
     return _norm(X)
 
 
 def without_shortcut(X, branches):
-    """Norm and branch in turn, no sums."""
+    """Norms and branches without sums."""
     for branch in branches:
         X = branch(_norm(X))
     return _norm(X)
 
 
 def norm_only_with_branches(X, branches):
-    """Right, but X is left as it is if there is no branch."""
+    """Correct, except that X is unchanged if there are no branches."""
     return pre_norm(X, branches) if branches else X
 
 
@@ -100,7 +100,7 @@ def norm_at_the_end_only(X, branches):
 
 
 def side_by_side(X, branches):
-    """All branches read the input, none what the others have added."""
+    """All branches read the input, instead of the sum so far."""
     return _norm(sum((branch(_norm(X)) for branch in branches), start=X))
 
 
@@ -109,7 +109,7 @@ def _norm(X, eps=1e-5):
 
 
 def _over(X, weight, bias, eps, dim):
-    """Normalised over other axes than the last."""
+    """Normalise over axes other than the last."""
     deviation = X - X.mean(dim=dim, keepdim=True)
     variance = deviation.square().mean(dim=dim, keepdim=True)
     return deviation / torch.sqrt(variance + eps) * weight + bias
@@ -177,7 +177,7 @@ def _stack_case(dice):
 
 
 def mean_of_the_sentence(X, Y):
-    """Add & norm that subtracts the mean of the whole sentence, and divides as it should."""
+    """Add & norm that subtracts the mean of the whole sentence, but divides correctly."""
     total = X + Y
     variance = total.var(dim=-1, correction=0, keepdim=True)
     return (total - total.mean(dim=(1, 2), keepdim=True)) / torch.sqrt(variance + 1e-5)
@@ -199,7 +199,7 @@ def _two_tensors_case(dice):
 
 
 def kind_of_block(block):
-    """By an input so large that the branch no longer matters."""
+    """Decide by an input so large that the branch no longer matters."""
     X = 1e4 * _draw(1, 1, 8, seed=5)
     if torch.allclose(block(X), X, rtol=1e-2, atol=2):
         return "pre-norm"

@@ -55,12 +55,12 @@ def _draw_case(dice):
 
 
 def nucleus(probabilities, p):
-    """The fewest of the likeliest tokens that together have at least p; (tokens,), sum 1."""
+    """The likeliest tokens with a total probability of at least p, renormalised; (tokens,)."""
     return _nucleus(probabilities, lambda before, own: before < p)
 
 
 def _nucleus(probabilities, keeps, descending=True):
-    """keeps(before, own): of a token, by what is before it in the order, and its own."""
+    """keeps(before, own): whether to keep a token, by the sum before it and its own probability."""
     ordered, order = probabilities.sort(descending=descending)
     before = ordered.cumsum(dim=-1) - ordered
     kept = torch.zeros_like(probabilities)
@@ -97,7 +97,7 @@ def _columns_first(pieces, height, width, size):
 
 
 def _scattered(pieces, height, width, size):
-    """Pixel i of each patch in block i: the patches are all over the image."""
+    """Put pixel i of each patch into block i, which scatters the patches over the image."""
     rows, columns = height // size, width // size
     spread = pieces.view(-1, rows, columns, size, size)
     return spread.permute(0, 3, 1, 4, 2).reshape(-1, height, width)
@@ -124,7 +124,7 @@ def _pieces(batch, height, width, size):
 
 
 def shared_in_turn(queries, keys):
-    """Scores in which head h of the queries uses head h % num_kv_heads of the keys."""
+    """Scores in which query head h uses key head h % num_kv_heads."""
     return _scores(queries, keys.repeat(1, queries.shape[1] // keys.shape[1], 1, 1))
 
 
@@ -154,12 +154,12 @@ NUM_TOKENS, NUM_STEPS = 5, 12
 
 
 def furthest(net, values=range(NUM_TOKENS), places=range(NUM_STEPS)):
-    """The largest distance back at which another token changes the logits."""
+    """The largest distance back at which a different token changes the logits."""
     return max(_distances(net, values, places), default=0)
 
 
 def _distances(net, values=range(NUM_TOKENS), places=range(NUM_STEPS)):
-    """All distances at which one of the values instead of 0 changes the logits."""
+    """All distances at which replacing 0 by one of the values changes the logits."""
     tokens = torch.zeros(NUM_STEPS, dtype=torch.long)
     before, found = net(tokens), set()
     for place in places:
@@ -179,7 +179,7 @@ def _until_a_gap(net):
 
 
 def _shorter_texts(net):
-    """Leaves tokens out at the beginning, and compares with the text one token shorter."""
+    """Drop tokens at the beginning, and compare with the text one token shorter."""
     tokens = torch.zeros(NUM_STEPS, dtype=torch.long)
     for length in range(1, NUM_STEPS):
         if torch.allclose(net(tokens[-length:]), net(tokens[-length - 1 :])):
@@ -188,13 +188,13 @@ def _shorter_texts(net):
 
 
 def _looker(distances, odd, cancels=False, seed=0):
-    """At each distance one token differs from all others; at the furthest it is odd.
+    """A net that distinguishes one token at each distance; at the furthest, it is odd.
 
     Args:
-        cancels: whether it moves two logits in opposite directions, and leaves the first.
+        cancels: whether it moves two logits in opposite directions, leaving the first unchanged.
     """
     generator, number = torch.Generator().manual_seed(seed), len(distances)
-    # Fractions of few digits: their sums are exact, in any order.
+    # Fractions with few digits, whose sums are exact in any order
     steps = torch.randint(1, 2**12, (number, NUM_TOKENS), generator=generator) / 2**12
     if cancels:
         steps = steps[:, :1] * torch.tensor([0.0, 1.0, 0.0, 0.0, -1.0])
@@ -211,7 +211,7 @@ def _drawn_looker(dice):
 
 
 def _never_put_back(net):
-    """Changes the same text again and again, from its end on."""
+    """Change the same text cumulatively, from its end."""
     tokens = torch.zeros(NUM_STEPS, dtype=torch.long)
     before, found = net(tokens), 0
     for place in reversed(range(NUM_STEPS)):

@@ -10,7 +10,7 @@ from d2lmini.masks import causal_mask, masked_softmax, padding_mask
 
 
 def weight_of_the_match(d_k, n):
-    """Weight of the one key of ones among n - 1 keys of zeros, for a query of ones."""
+    """The weight of one key of ones among n - 1 keys of zeros, for a query of ones."""
     e = math.exp(math.sqrt(d_k))
     return e / (e + n - 1)
 
@@ -55,7 +55,7 @@ _VIEWED = (
 
 
 def one_back(num_steps):
-    """Query i is e_i, and key j is e_(j + 1), ten times as long as the root takes away."""
+    """Query i is e_i, and key j is e_(j + 1), scaled to ten times the square root."""
     return 10 * num_steps * torch.eye(num_steps), torch.eye(num_steps).roll(1, dims=1)
 
 
@@ -71,14 +71,14 @@ def smallest_weight_one_back(matrices, num_steps):
 
 
 def merged(output1, log_sum1, output2, log_sum2):
-    """Attention to all keys from attention to each half: the output, and log of the sum."""
+    """Combine attention to each half of the keys: the output, and the log of the sum."""
     share = torch.softmax(torch.stack([log_sum1, log_sum2]), dim=0)[..., None]
     share = share.nan_to_num()  # both halves hidden
     return share[0] * output1 + share[1] * output2, torch.logaddexp(log_sum1, log_sum2)
 
 
 def _mixed(output1, weight1, output2, weight2):
-    """Outputs by weights that are divided by their sum."""
+    """Average two outputs with normalised weights."""
     mixed = weight1[:, None] * output1 + weight2[:, None] * output2
     return mixed / (weight1 + weight2)[:, None]
 
@@ -94,7 +94,7 @@ def _halves_case(dice):
 
 
 def _heads_case(dice):
-    """Queries, keys, values and a mask: of padding or, every other time, any mask at all."""
+    """Queries, keys, values and a mask: a padding mask or, half the time, an arbitrary one."""
     batch, heads, num_queries, num_keys, size = dice.sizes(5)
     queries, keys = (batch, heads, num_queries, size), (batch, heads, num_keys, size)
     mask = padding_mask(dice.lengths(batch, num_keys), num_keys)
@@ -109,12 +109,12 @@ def _width_case(dice):
 
 
 def mean_of_the_heads(queries, keys, values, mask):
-    """Attention that reports the weights of each head, and mixes by the mean over the heads."""
+    """Attention that returns the weights of each head, but mixes by their mean over the heads."""
     _, weights = scaled_dot_product_attention(queries, keys, values, mask)
     return weights.mean(dim=1, keepdim=True) @ values, weights
 
 
-# Two heads of size 1, one query, two keys: small enough to be followed.
+# Two heads of size 1, one query, two keys: small enough to check by hand
 _BY_HAND = (
     torch.tensor([[[[1.0]], [[2.0]]]]),
     torch.tensor([[[[0.0], [1.0]], [[1.0], [-1.0]]]]),

@@ -6,7 +6,7 @@ from d2lmini.check.exercise import Exercise
 
 
 def _draw(*shapes, seed=0):
-    """Random tensors of the shapes given."""
+    """Random tensors of the given shapes."""
     generator = torch.Generator().manual_seed(seed)
     return tuple(torch.randn(*shape, generator=generator) for shape in shapes)
 
@@ -22,12 +22,12 @@ def hard_attention(query, keys, values):
 
 
 def additive_scores(queries, keys, W_q, W_k, w):
-    """w . tanh(W_q q + W_k k) of all pairs."""
+    """w . tanh(W_q q + W_k k) for all pairs."""
     return torch.tanh((queries @ W_q.T)[:, None] + keys @ W_k.T) @ w
 
 
 def deciding_query(keys, wanted):
-    """A query in the direction of the key, long enough to decide."""
+    """A query in the direction of the wanted key, long enough to dominate."""
     return 1000 * keys[wanted]
 
 
@@ -67,7 +67,7 @@ def _directions_case(dice):
 
 
 def one_on(query, keys, values):
-    """Attention whose weights go to the value after the one that they belong to."""
+    """Attention whose weights are applied to the next value."""
     return torch.softmax(keys @ query, dim=0).roll(1) @ values
 
 

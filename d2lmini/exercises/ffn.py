@@ -6,7 +6,7 @@ from d2lmini.check.exercise import Exercise
 
 
 def by_hand():
-    """Output at the token (1, 2).
+    """The output for the token (1, 2).
 
     W1 = [[1, 1], [1, -1], [0, 2]], b1 = [0, -1, -1], W2 = [[1, 0, 2], [0, 1, -1]], b2 = [1, 0].
     """
@@ -14,14 +14,14 @@ def by_hand():
 
 
 def count_numbers(num_hiddens, ffn_num_hiddens, num_steps):
-    """Parameters of the network for sentences of num_steps tokens."""
+    """The number of parameters of the network for sentences of num_steps tokens."""
     first = num_hiddens * ffn_num_hiddens + ffn_num_hiddens
     second = ffn_num_hiddens * num_hiddens + num_hiddens
     return first + second
 
 
 def first_length(num_hiddens, ffn_num_hiddens):
-    """The shortest length at which the attention multiplies more often than the network.
+    """The shortest length at which attention needs more multiplications than the network.
 
     4 n d^2 + 2 n^2 d > 2 n d f, that is n > f - 2 d.
     """
@@ -34,7 +34,7 @@ def network(X, W1, b1, W2, b2):
 
 
 def identity(num_hiddens):
-    """Weights W1, W2, no biases, of a network that gives back any token unchanged."""
+    """Weights W1 and W2, without biases, of a network that returns any token unchanged."""
     one = torch.eye(num_hiddens)
     return torch.cat([one, -one]), torch.cat([one, -one], dim=1)
 
@@ -87,20 +87,20 @@ def _facts_case(dice):
 
 
 def with_the_one_before(X, W1, b1, W2, b2):
-    """The network, with the hidden numbers of the position before added to those of each."""
+    """The network with the hidden units of the previous position added to those of each."""
     hidden = torch.relu(X @ W1.T + b1)
     hidden = hidden + torch.nn.functional.pad(hidden, (0, 0, 1, 0))[:, :-1]
     return hidden @ W2.T + b2
 
 
 def with_the_one_after(X, W1, b1, W2, b2):
-    """As with_the_one_before, in the other direction."""
+    """Like with_the_one_before, in the other direction."""
     hidden = torch.relu(X @ W1.T + b1)
     hidden = hidden + torch.nn.functional.pad(hidden, (0, 0, 0, 1))[:, 1:]
     return hidden @ W2.T + b2
 
 
-# The network of exercise 5.1, for a pencil.
+# The network of exercise 5.1, to be computed by hand
 _BY_HAND = (
     torch.tensor([[[1.0, 2.0]]]),
     torch.tensor([[1.0, 1], [1, -1], [0, 2]]), torch.tensor([0.0, -1, -1]),

@@ -10,17 +10,17 @@ from d2lmini.check.subjects import Listener
 
 
 def two_perplexities():
-    """Three tokens with a mean loss of ln 2 and one with ln 32: per token, and by batch."""
+    """Three tokens with a mean loss of ln 2 and one with ln 32: over tokens, and over batches."""
     return [4.0, 8.0]
 
 
 def heard():
-    """How much of the German has been heard before each word of the English can be said."""
+    """The number of German words heard before each English word can be said."""
     return [1, 2, 4, 5, 5, 7, 10, 10, 10, 10]
 
 
 def best_hypothesis(log_probs, lengths, alpha):
-    """The number of the hypothesis with the largest log_prob / ((5 + length) / 6) ** alpha."""
+    """The index of the hypothesis with the largest log_prob / ((5 + length) / 6) ** alpha."""
     return _best(log_probs, lengths, lambda n: ((5 + n) / 6) ** alpha)
 
 
@@ -37,7 +37,7 @@ def _hypotheses_case(dice):
 
 
 def influence(mask, num_layers):
-    """(steps, steps): whether position j can change what stands at i after the last layer."""
+    """(steps, steps): whether position j can affect position i after the last layer."""
     return _chains(mask | torch.eye(len(mask), dtype=torch.bool), num_layers)
 
 
@@ -54,7 +54,7 @@ def _mask(text):
 
 
 def _chain(steps):
-    """Each position reads the one behind it."""
+    """Each position reads the next one."""
     return torch.eye(steps).roll(1, dims=1).triu().bool()
 
 
@@ -68,7 +68,7 @@ def _every_length(mask, num_layers):
 
 
 def positions_in_turn(table, start, steps):
-    """Rows of a table of positions; behind its last row it begins again."""
+    """Rows of a table of positions, which repeats after its last row."""
     return table[torch.arange(start, start + steps) % len(table)]
 
 
@@ -91,22 +91,22 @@ def _and_zeros(table, start, steps):
 
 
 def _back_again(table, start, steps):
-    """Behind the last row, the rows in reverse."""
+    """After the last row, the rows in reverse."""
     both = torch.cat([table, table.flip(0)])
     return positions_in_turn(both, start, steps)
 
 
 WORDS = "mann", "zieht", "mantel"
-ORDERS = [*itertools.permutations(range(4))]  # of the words and a particle behind them
+ORDERS = [*itertools.permutations(range(4))]  # of the words and a particle after them
 
 
 def what_it_hears(net):
-    """[whether another particle changes the number, whether another order does]."""
+    """[whether a different particle changes the number, whether a different order does]."""
     return _heard_in(net, ORDERS)
 
 
 def _numbers(net, orders):
-    """Of each particle, a number for each order."""
+    """For each particle, the numbers for all orders."""
     return {
         particle: [net([[*WORDS, particle][i] for i in order]) for order in orders]
         for particle in ("an", "aus")
@@ -114,30 +114,30 @@ def _numbers(net, orders):
 
 
 def _heard_in(net, orders, particles=("an", "aus")):
-    """As what_it_hears, in some orders, with some particles for the second answer."""
+    """Like what_it_hears, but only for some orders, and for some particles in the second answer."""
     numbers = _numbers(net, orders)
     moves = any(len(set(numbers[particle])) > 1 for particle in particles)
     return [numbers["an"] != numbers["aus"], moves]
 
 
 def _particle_in(orders):
-    """The particle is tried in some orders; the order in all."""
+    """Try the particle only in some orders, but the order in all."""
     return lambda net: [_heard_in(net, orders)[0], what_it_hears(net)[1]]
 
 
 def _order_in(orders, particles=("an", "aus")):
-    """The order is tried in some orders; the particle in all."""
+    """Try the order only in some orders, but the particle in all."""
     return lambda net: [what_it_hears(net)[0], _heard_in(net, orders, particles)[1]]
 
 
 def _as_sets(net):
-    """The numbers of both particles are compared, but not place by place."""
+    """Compare the numbers of both particles as sets."""
     an, aus = map(set, _numbers(net, ORDERS).values())
     return [an != aus, what_it_hears(net)[1]]
 
 
 def _left_out(net):
-    """The particle is left out, not exchanged."""
+    """Drop the particle instead of replacing it."""
     sentences = [
         [[*WORDS, p][i] for i in order] for order in ORDERS for p in ("an", "aus")
     ]

@@ -9,13 +9,13 @@ from d2lmini.check.subjects import Loss
 
 
 def _weights(*shape, seed=0):
-    """Rows that sum to 1."""
+    """Random rows that sum to 1."""
     generator = torch.Generator().manual_seed(seed)
     return torch.rand(*shape, generator=generator).softmax(-1)
 
 
 def leak(weights, num_real):
-    """Mean weight that real queries give to padded keys."""
+    """The mean weight that real queries give to padded keys."""
     return weights[:, :, :num_real, num_real:].sum(-1).mean().item()
 
 
@@ -31,7 +31,7 @@ def _slice_of(weight, head, num_heads):
 
 
 def query_weight(weight, head, num_heads):
-    """Rows of one head set to zero."""
+    """Set the rows of one head to zero."""
     return _set_zero(weight, rows=_slice_of(weight, head, num_heads))
 
 
@@ -57,17 +57,17 @@ def _rows_case(dice):
 
 
 def most_looked_at(weights, num_real):
-    """Meant to be how sharp each head is; takes the largest weight over the queries."""
+    """An incorrect sharpness that takes the maximum over the queries."""
     return weights[:, :, :num_real, :num_real].amax(dim=-2).mean(dim=-1)
 
 
 def sharpness(weights, num_real):
-    """Of each head: the largest weight of a query, in the mean over the real queries."""
+    """For each head, the largest weight of a query, averaged over the real queries."""
     return weights[:, :, :num_real, :num_real].amax(dim=-1).mean(dim=-1)
 
 
 def smallest_that_matters(loss, num_heads):
-    """The smallest set of heads without which the loss rises by more than 1, sorted."""
+    """The smallest set of heads whose removal raises the loss by more than 1, sorted."""
     for size in (1, 2):
         for heads in itertools.combinations(range(num_heads), size):
             if loss(heads) > loss(()) + 1:
@@ -80,7 +80,7 @@ def _loss(*groups, base=0.2):
 
 
 def _heads_case(dice):
-    """A pair that stands in for each other, a cheap head; at times one that costs much."""
+    """Two redundant heads, a cheap head and, sometimes, an expensive one."""
     num_heads = dice.number(5, 9)
     one, two, alone, cheap = dice.random.sample(range(num_heads), 4)
     groups = [({one, two}, 3.0), ({cheap}, 0.4)]
@@ -276,7 +276,7 @@ EXERCISES = [
             (_loss(({0, 1}, 3.0)), 3),
             (_loss(({1, 3}, 3.0), ({0}, 0.4)), 4),
             (_loss(({2}, 1.2), ({0}, 0.7), base=1.5), 3),
-            (_loss(({0, 1, 2}, 3.0), ({0, 1}, 0.7)), 3),  # no head, no pair
+            (_loss(({0, 1, 2}, 3.0), ({0, 1}, 0.7)), 3),  # neither a head nor a pair
         ],
         {
             "heads removed one at a time: one may stand in for the other": _one_by_one,

@@ -9,7 +9,7 @@ from d2lmini.masks import causal_mask, masked_softmax, padding_mask
 
 
 def count_allowed(valid_lens, num_steps):
-    """How many (query, key) pairs the mask of a decoder's self-attention allows."""
+    """The number of (query, key) pairs that a decoder's self-attention mask allows."""
     mask = padding_mask(valid_lens, num_steps) & causal_mask(num_steps)
     return int(mask.sum())
 
@@ -19,12 +19,12 @@ def _scores(*shape):
 
 
 def mask_from_tokens(tokens, pad):
-    """Padding mask of token ids."""
+    """The padding mask for token ids."""
     return (tokens != pad)[:, None, None]
 
 
 def window_mask(valid_lens, num_steps, width):
-    """Causal, the last width keys only, without the padding."""
+    """A causal mask limited to the last width keys, without padding."""
     causal = causal_mask(num_steps)
     return causal & ~causal.tril(-width) & padding_mask(valid_lens, num_steps)
 
@@ -43,7 +43,7 @@ def _tokens_case(dice):
 
 
 def _scores_case(dice):
-    """One query sees no key at all."""
+    """Scores and a mask in which one query sees no key."""
     shape = dice.sizes(4)
     mask = dice.true(0.6, *shape)
     mask[0, 0, dice.number(0, shape[2] - 1)] = False
@@ -61,7 +61,7 @@ def _window_case(dice):
 
 
 def one_mask_for_all(X, mask):
-    """Attention of X on itself that hides only what is hidden in every sentence."""
+    """Self-attention that hides only keys that are hidden in every sentence."""
     return self_attention(X, mask.any(dim=0, keepdim=True))
 
 
@@ -71,7 +71,7 @@ def self_attention(X, mask):
 
 
 def next_tokens(tokens, valid_lens):
-    """What is read, what is to be predicted, and which predictions count."""
+    """The inputs, the targets, and which predictions count."""
     real = padding_mask(valid_lens - 1, tokens.shape[1] - 1)[:, 0, 0]
     return tokens[:, :-1], tokens[:, 1:], real
 
@@ -86,7 +86,7 @@ def _real_inputs(tokens, valid_lens):
 
 
 def _padded_case(dice):
-    """Sentences with their mask: the first is the shortest, and some padding is everybody's."""
+    """Sentences with their mask: the first is the shortest, and all share some padding."""
     batch, steps, features = dice.sizes(3, low=3)
     lens = dice.lengths(batch, steps - 1)
     lens[0], lens[1] = 1, steps - 1
@@ -99,7 +99,7 @@ def _sequences_case(dice):
 
 
 def how_far_ahead(model):
-    """How many positions ahead a model looks: what moves if a single position changes."""
+    """How many positions ahead a model looks, from changes of single positions."""
     X = torch.zeros(1, 12, FEATURES)
     changed = X.clone()
     changed[0, 11] = 1.0
@@ -116,7 +116,7 @@ def _model(ahead, seed=0):
 
 
 def _first_position_only(model):
-    """What moves at the first position."""
+    """Check only changes of the first output."""
     X = torch.zeros(1, 12, FEATURES)
     for ahead in range(11, 0, -1):
         changed = X.clone()

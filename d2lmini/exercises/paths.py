@@ -15,12 +15,12 @@ def errors_by_hand():
 
 
 def turn(past):
-    """The last position at the origin, the last step along the x axis; (batch, steps, 2)."""
+    """Move the last position to the origin, the last step onto the x axis; (batch, steps, 2)."""
     return _turned_by(past, past[:, -1] - past[:, -2])
 
 
 def _turned_by(past, way, sign=1):
-    """Shifted to the last position, then turned so that way, (batch, 2), points along x."""
+    """Shift by the last position, then rotate so that way, (batch, 2), points along x."""
     # (batch, 1) each
     cos, sin = (way / way.norm(dim=-1, keepdim=True)).split(1, dim=-1)
     x, y = (past - past[:, -1:]).unbind(dim=-1)  # (batch, steps) each
@@ -28,7 +28,7 @@ def _turned_by(past, way, sign=1):
 
 
 def _turned_before_shift(past):
-    """Turned about the origin, and the last position as it was taken away after it."""
+    """Rotate about the origin, then subtract the unrotated last position."""
     shift = past[:, -1:] - past[:, -2:-1]
     cos, sin = (shift / shift.norm(dim=-1, keepdim=True)).unbind(dim=-1)
     x, y = past.unbind(dim=-1)
@@ -45,7 +45,7 @@ def _paths_case(dice):
 
 
 def windows(frames, num_steps, spacing):
-    """Where a window may start: num_steps frames, each spacing after the one before."""
+    """The possible starts of windows: num_steps frames, each spacing after the previous one."""
     return [
         start
         for start in range(len(frames) - num_steps + 1)
@@ -55,14 +55,14 @@ def windows(frames, num_steps, spacing):
 
 
 def _ends_only(frames, num_steps, spacing):
-    """Looks at the first and the last frame of a window."""
+    """Check only the first and the last frame of a window."""
     span = spacing * (num_steps - 1)
     starts = range(len(frames) - num_steps + 1)
     return [i for i in starts if frames[i + num_steps - 1] - frames[i] == span]
 
 
 def _apart(frames, num_steps, spacing):
-    """Windows that do not overlap."""
+    """Find only windows that do not overlap."""
     found = []
     for start in windows(frames, num_steps, spacing):
         if not found or start >= found[-1] + num_steps:
@@ -71,7 +71,7 @@ def _apart(frames, num_steps, spacing):
 
 
 def _at_most(frames, num_steps, spacing):
-    """Frames that are no further apart than spacing."""
+    """Accept frames at most spacing apart."""
     starts = range(len(frames) - num_steps + 1)
     steps = [b - a for a, b in itertools.pairwise(frames)]
     return [
@@ -80,7 +80,7 @@ def _at_most(frames, num_steps, spacing):
 
 
 def _at_least(frames, num_steps, spacing):
-    """Frames that are no nearer than spacing."""
+    """Accept frames at least spacing apart."""
     starts = range(len(frames) - num_steps + 1)
     steps = [b - a for a, b in itertools.pairwise(frames)]
     return [
@@ -99,7 +99,7 @@ def _frames_case(dice):
 
 
 def best_sigma(distances):
-    """The sigma of least surprise, on average, for these distances from the centre."""
+    """The sigma with the smallest mean loss for these distances from the centre."""
     return math.sqrt(sum(r**2 for r in distances) / (2 * len(distances)))
 
 
@@ -108,7 +108,7 @@ def _distances_case(dice):
 
 
 def cancelling_errors(predicted, future):
-    """The length of each path's mean displacement, a mean over paths."""
+    """The length of each path's mean displacement, averaged over paths."""
     return (predicted - future).mean(dim=1).norm(dim=-1).mean()
 
 
@@ -125,7 +125,7 @@ def _pairs_case(dice):
 
 # ends 3.5 m from the origin
 PAST = torch.tensor([[-10.0 + i, 0.25 * i] for i in range(8)])
-FAR, CLOSE = (40.0, 0.0), (0.5, -1.0)  # shifts that lead away, and that do not
+FAR, CLOSE = (40.0, 0.0), (0.5, -1.0)  # large and small shifts
 
 
 def _differ(a, b):
@@ -147,14 +147,14 @@ def uses(net, shifts=(FAR, CLOSE), moved=range(6)):
 
 
 def _all_early_move(net):
-    """Moves all early places alike: only one step changes."""
+    """Move all early positions alike, so that only one step changes."""
     other = PAST.clone()
     other[:6] += torch.tensor([0.5, -1.0])
     return [uses(net)[0], _differ(net(other), net(PAST))]
 
 
 def _no_shift_taken_off(net):
-    """Compares positions, which a shift of the path has to shift."""
+    """Compare positions without undoing the shift."""
     shift = torch.tensor([40.0, 0.0])
     return [_differ(net(PAST + shift), net(PAST)), uses(net)[1]]
 

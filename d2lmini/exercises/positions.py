@@ -11,30 +11,30 @@ from d2lmini.positions import PositionalEncoding, sinusoidal_table
 
 
 def wavelength(column, num_hiddens):
-    """After how many positions a column of the table begins again."""
+    """The number of positions after which a column of the table repeats."""
     return 2 * math.pi * 10000 ** (2 * (column // 2) / num_hiddens)
 
 
 def encode(X, start):
-    """X plus the sinusoidal positions start, start + 1, ..."""
+    """Add the sinusoidal positions start, start + 1, ... to X."""
     return PositionalEncoding(X.shape[-1], 0.0)(X, start)
 
 
 def encode_by(X, start, angles):
-    """As encode, from angles (steps, num_hiddens): sine in even columns, cosine in odd ones."""
+    """Like encode, from angles (steps, num_hiddens): sine in even columns, cosine in odd ones."""
     P = angles.sin()
     P[:, 1::2] = angles[:, 1::2].cos()
     return X + P
 
 
 def angles(X, start, exponents):
-    """Angle of each position and column, for the exponents of the columns."""
+    """The angle of each position and column, from the exponents of the columns."""
     steps = torch.arange(start, start + X.shape[1], dtype=torch.float32)
     return steps[:, None] / 10000**exponents
 
 
 def apart(X):
-    """Features 0, 2, 4, ... first, then 1, 3, 5, ..."""
+    """Reorder features: 0, 2, 4, ... first, then 1, 3, 5, ..."""
     return torch.cat([X[..., 0::2], X[..., 1::2]], dim=-1)
 
 
@@ -44,7 +44,7 @@ def halves(X, start):
 
 
 def read_position(p):
-    """The position below 1000 whose row is most like p."""
+    """The position below 1000 whose row is most similar to p."""
     return int((sinusoidal_table(1000, len(p)) @ p).argmax())
 
 
@@ -55,13 +55,13 @@ def hand(p, pair):
 
 
 def offset_only(table):
-    """Whether the dot product of two rows depends on their distance alone."""
+    """Whether the dot product of two rows depends only on their distance."""
     products = table @ table.T
     return bool(torch.allclose(products[1:, 1:], products[:-1, :-1], atol=1e-4))
 
 
 def turned(X, frequencies=None, positions=None):
-    """Each pair of features turned as the hand of that pair turns from position 0 to i."""
+    """Rotate each pair of features like its hand from position 0 to i."""
     if frequencies is None:
         frequencies = 10000 ** -(torch.arange(0, X.shape[-1], 2) / X.shape[-1])
     if positions is None:
@@ -73,18 +73,18 @@ def turned(X, frequencies=None, positions=None):
 
 
 def turned_from(X, start):
-    """X turned as if its first step stood at position start."""
+    """Rotate X as if its first step were at position start."""
     return rotate(X[:, None], start)[:, 0]  # for one head
 
 
 def rotary_scores(queries, keys):
-    """Scores of the last positions' queries with all keys, both turned by their positions."""
+    """Scores of queries at the last positions with all keys, both rotated by position."""
     queries = turned_from(queries, keys.shape[1] - queries.shape[1])
     return queries @ turned_from(keys, 0).mT / math.sqrt(keys.shape[-1])
 
 
 def side_by_side(X):
-    """The opposite of apart: feature j of each half next to the other."""
+    """The inverse of apart: interleave the two halves."""
     return torch.stack(X.chunk(2, dim=-1), dim=-1).flatten(-2)
 
 
@@ -98,7 +98,7 @@ def _trembling(position, num_hiddens):
 
 
 def _unpaired(num_steps, num_hiddens):
-    """A table whose cosines have exponents of their own."""
+    """A table whose cosines have different exponents."""
     X = torch.zeros(1, num_steps, num_hiddens)
     return encode_by(X, 0, angles(X, 0, torch.arange(num_hiddens) / num_hiddens))[0]
 
@@ -123,7 +123,7 @@ def _clock_case(dice):
 
 
 def _table_case(dice):
-    """The sinusoidal table in other axes, which changes no dot product; or no such table."""
+    """The sinusoidal table in rotated axes, which preserves dot products; or a different table."""
     rows, half = dice.number(4, 9), dice.number(1, 4)
     axes = torch.linalg.qr(dice.normal(2 * half, 2 * half))[0]
     table = sinusoidal_table(rows, 2 * half) @ axes
@@ -138,7 +138,7 @@ def _scores_case(dice):
 
 
 def counted_from_the_end(X):
-    """X plus the rows of the table in reverse: the last step stands at position 0."""
+    """Add the rows of the table in reverse to X: the last step is at position 0."""
     return X + sinusoidal_table(*X.shape[1:]).flip(0)
 
 
@@ -259,7 +259,7 @@ EXERCISES = [
             (torch.arange(1.0, 5.0)[:, None],),
             (_rows([1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0.6, 0.8]),),
             (_rows([1, 0, 0, 0], [0, 1, 0, 0], [0, 0.6, 0.8, 0], [0, 0, 0, 1]),),
-            # Only the pairs three apart differ: 0.6 and 0.
+            # Only pairs three apart differ: 0.6 and 0.
             (
                 _rows(
                     [1, 0, 0, 0, 0],

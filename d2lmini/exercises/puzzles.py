@@ -6,42 +6,42 @@ from d2lmini.check.exercise import Exercise
 
 
 def grid(num_queries, num_keys):
-    """The number of each query, as a column, and of each key."""
+    """The indices of queries, as a column, and of keys."""
     return torch.arange(num_queries)[:, None], torch.arange(num_keys)
 
 
 def never_myself(n):
-    """Every position but one's own."""
+    """All positions except the query's own."""
     i, j = grid(n, n)
     return i != j
 
 
 def neighbours(n, reach):
-    """Up to reach positions to either side, and oneself."""
+    """Positions at most reach away, including the query's own."""
     i, j = grid(n, n)
     return (i - j).abs() <= reach
 
 
 def chunks(n, size):
-    """The positions of one's own chunk of so many."""
+    """The positions in the query's chunk of this size."""
     i, j = grid(n, n)
     return i // size == j // size
 
 
 def prefix(n, length):
-    """What is given, for all; of what is written, the past and oneself."""
+    """The prefix for all queries; after it, causal."""
     i, j = grid(n, n)
     return (j <= i) | (j < length)
 
 
 def sinks(n, width, first):
-    """The last width positions, and the first ones; causal."""
+    """The last width positions and the first ones; causal."""
     i, j = grid(n, n)
     return (j <= i) & ((i - j < width) | (j < first))
 
 
 def strides(n, step):
-    """Oneself, and every step-th position before; causal."""
+    """The query's own position, and every step-th one before it."""
     i, j = grid(n, n)
     return (j <= i) & ((i - j) % step == 0)
 
@@ -63,7 +63,7 @@ def wait(num_queries, num_keys, ahead):
 
 
 def documents(ids):
-    """Of one's own document, the past and oneself; (batch, 1, steps, steps)."""
+    """Causal within each document; (batch, 1, steps, steps)."""
     i, j = grid(ids.shape[1], ids.shape[1])
     return _same(ids) & (j <= i)
 
@@ -79,17 +79,17 @@ def windows(widths, n):
 
 
 def turns(turn):
-    """What is written in an earlier turn, and oneself."""
+    """Positions of earlier turns, and the query's own."""
     return turn <= turn[:, None]
 
 
 def tree(parents):
-    """Oneself, and all ancestors; the root is its own parent."""
+    """The node itself and all its ancestors; the root is its own parent."""
     return _steps(parents).matrix_power(len(parents)) > 0
 
 
 def _steps(parents):
-    """1 where a step leads: to oneself, or to one's parent."""
+    """1 for the node itself and for its parent."""
     i, j = grid(len(parents), len(parents))
     return ((i == j) | (parents[:, None] == j)).float()
 
@@ -99,7 +99,7 @@ def _size(dice):
 
 
 def _sizes(low):
-    """A length of more than two numbers, and another number from low on, smaller."""
+    """A length above 2, and a smaller number from low on."""
 
     def draw(dice):
         smaller = dice.number(low, 3)
@@ -124,7 +124,7 @@ def _wait_case(dice):
 
 
 def _documents_case(dice):
-    """The numbers of the documents are in no order."""
+    """Documents whose numbers are not sorted."""
     batch, steps = dice.sizes(2, low=3)
     number = torch.randperm(9, generator=dice.generator)
     return (number[dice.below(3, batch, steps).sort(dim=1).values],)
@@ -147,7 +147,7 @@ def _tree_case(dice):
 
 
 LENS = torch.tensor([1, 3])
-# Taken for turns, this order is not its own inverse.
+# As an order of turns, this is not its own inverse.
 ORDER = torch.tensor([2, 0, 1])
 
 EXERCISES = [

@@ -8,7 +8,7 @@ from d2lmini.masks import masked_softmax
 
 
 def pooled_by_hand():
-    """Three positions, of which two are real.
+    """Pool three positions, of which two are real.
 
     X = (6, 0), (0, 6), (6, 6); scores 0, ln 2, ln 3; valid_lens = 2.
     """
@@ -45,9 +45,9 @@ def _texts(batch, steps, width, lens):
 
 
 def _stop_by(waiting):
-    """A rule that stops once the count equals patience.
+    """A rule that stops training once the count equals patience.
 
-    waiting(accuracy, best, before, waited) is the new count after an epoch.
+    waiting(accuracy, best, before, waited) returns the new count after an epoch.
     """
 
     def rule(accuracies, patience):
@@ -63,7 +63,7 @@ def _stop_by(waiting):
     return rule
 
 
-# The epoch after which training ends: the patience-th in a row without a new best.
+# The epoch after which training stops: the patience-th in a row without a new best
 stop = _stop_by(lambda a, best, before, waited: 0 if a > best else waited + 1)
 _tie_is_best = _stop_by(lambda a, best, before, waited: 0 if a >= best else waited + 1)
 _tie_does_nothing = _stop_by(
@@ -81,7 +81,7 @@ def _curve_case(dice):
 
 
 def two_logits(weight, bias):
-    """A layer with two outputs, from one with one output: the first is always 0."""
+    """Extend a layer with one output to two outputs, the first of which is always 0."""
     return torch.stack([0 * weight, weight]), torch.stack([0 * bias, bias])
 
 
@@ -97,7 +97,7 @@ def _layer_case(dice):
 
 
 def mask_of_the_sorted(scores, valid_lens):
-    """Pooling weights; the mask belongs to the batch as it would be after sorting."""
+    """Pooling weights with the mask of the sorted batch."""
     return _pool(scores, valid_lens.sort(descending=True).values)
 
 
@@ -115,13 +115,13 @@ def _differ(a, b):
 
 
 def reads_padding(net):
-    """Alone in its batch, so that no other text can let the padding in."""
+    """Whether net reads padding, tried alone, so that no other text can unmask it."""
     tokens, other = torch.tensor([[1, 2, 3, 4]]), torch.tensor([[1, 2, 5, 6]])
     return _differ(net(tokens, torch.tensor([2])), net(other, torch.tensor([2])))
 
 
 def reads_neighbours(net):
-    """Alone and in company, with as many steps: beside a longer text and a shorter one."""
+    """Whether net reads its neighbours, with equal steps: next to a longer and a shorter text."""
     tokens = torch.tensor([[1, 2, 3, 4], [7, 8, 9, 1]])
     own = net(tokens[:1], torch.tensor([2]))
     for other in (1, 4):
@@ -138,7 +138,7 @@ def faults(net):
 
 
 def _in_company(net):
-    """Tries the padding in a batch of two, where another's mask lets it in."""
+    """Test padding in a batch of two, where another text's mask may admit it."""
     tokens = torch.tensor([[1, 2, 3, 4], [7, 8, 9, 1]])
     other = torch.tensor([[1, 2, 5, 6], [7, 8, 9, 1]])
     lens = torch.tensor([2, 4])
@@ -146,21 +146,21 @@ def _in_company(net):
 
 
 def _behind_a_shorter_one(net):
-    """Finds lengths that were sorted, and not those of the longest text."""
+    """Detect sorted lengths, but not those of the longest text."""
     tokens = torch.tensor([[1, 2, 3, 4]])
     alone, pair = net(tokens, torch.tensor([4]))[0], torch.cat([tokens, tokens])
     return [reads_padding(net), _differ(net(pair, torch.tensor([1, 4]))[1], alone)]
 
 
 def _padded_for_company(net):
-    """Puts a text beside a longer one, with more steps than it has alone: padding comes too."""
+    """Put a text next to a longer one, with more steps than alone, which adds padding."""
     tokens = torch.tensor([[1, 2, 3, 4], [7, 8, 9, 1]])
     alone = net(tokens[:1, :2], torch.tensor([2]))[0]
     return [reads_padding(net), _differ(net(tokens, torch.tensor([2, 4]))[0], alone)]
 
 
 def _other_words_beside(net):
-    """Changes what the neighbour says, not how long it is."""
+    """Change the words of the neighbour, but not its length."""
     tokens = torch.tensor([[1, 2, 3, 4], [7, 8, 9, 1]])
     other = torch.tensor([[1, 2, 3, 4], [5, 6, 2, 3]])
     lens = torch.tensor([2, 4])
@@ -169,7 +169,7 @@ def _other_words_beside(net):
 
 def _reader(padding, neighbours, seed=0):
     generator = torch.Generator().manual_seed(seed)
-    # Fractions of few digits: their sums are exact, in any order.
+    # Fractions with few digits, whose sums are exact in any order
     table = torch.randint(-(2**16), 2**16, (10,), generator=generator) / 2**15
     return (Reader(padding, neighbours, table),)
 

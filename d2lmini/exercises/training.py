@@ -15,7 +15,7 @@ from d2lmini.translation import ngrams
 
 
 def _batch(*shape, seed=0, lens=None):
-    """Logits, labels and lengths that differ from sentence to sentence."""
+    """Logits, labels, and lengths that differ between sentences."""
     generator = torch.Generator().manual_seed(seed)
     logits = torch.randn(*shape, generator=generator)
     labels = torch.randint(shape[2], shape[:2], generator=generator)
@@ -24,7 +24,7 @@ def _batch(*shape, seed=0, lens=None):
 
 
 def _by_sentence(logits, labels, lens):
-    """The mean of the sentences' mean losses."""
+    """The mean of the mean losses of sentences."""
     rows = zip(logits, labels, lens, strict=True)
     return torch.stack(
         [F.cross_entropy(row[:n], label[:n]) for row, label, n in rows]
@@ -37,14 +37,14 @@ def _of_padding(logits, labels, lens):
 
 
 def _classic(logits, labels, lens):
-    """Averaged over the steps of each sentence, then divided by the tokens as well."""
+    """Average over the steps of each sentence, then also divide by the number of tokens."""
     nats = F.cross_entropy(logits.transpose(1, 2), labels, reduction="none")
     real = torch.arange(labels.shape[1]) < lens[:, None]
     return (nats * real).mean(dim=1).sum() / lens.sum()
 
 
 def unknown_share(sentences, min_freq):
-    """Share of the tokens that are rarer than min_freq."""
+    """The share of tokens that occur less often than min_freq."""
     tokens = " ".join(sentences).split()
     counts = Counter(tokens)
     return sum(counts[token] < min_freq for token in tokens) / len(tokens)
@@ -56,13 +56,13 @@ def _of_words(sentences, min_freq):
 
 
 def counts_in(references, n):
-    """Of each n-gram, the count in the reference that has it most often."""
+    """For each n-gram, its largest count in a reference."""
     counts = [ngrams(reference.split(), n) for reference in references]
     return functools.reduce(Counter.__or__, counts)
 
 
 def nearest_length(prediction, references):
-    """Length of the reference nearest to the prediction's; of two, the shorter."""
+    """The reference length closest to that of the prediction; in a tie, the shorter."""
     ours, lengths = len(prediction.split()), [len(r.split()) for r in references]
     return min(lengths, key=lambda theirs: (abs(theirs - ours), theirs))
 
@@ -91,7 +91,7 @@ def _bleu(
     length=nearest_length,
     skip=False,
 ):
-    """BLEU, with parts that can be exchanged; skip: leave out n of which nothing matches."""
+    """BLEU with replaceable parts; skip: leave out n-gram sizes without a match."""
     predicted = prediction.split()
     score = penalty(len(predicted), length(prediction, references))
     for n in range(1, min(k, len(predicted)) + 1):
@@ -130,7 +130,7 @@ def _sentences_case(dice):
 
 
 def _bleu_case(dice):
-    """The prediction begins as the first of the references does."""
+    """A prediction that begins like the first reference."""
     references = [_words(dice, dice.number(2, 8)) for _ in range(dice.number(2, 3))]
     right = references[0].split()
     predicted = (
@@ -151,7 +151,7 @@ def _sentences_batch_case(dice):
 
 
 def verdict_on(ours, theirs):
-    """What the rule of the chapter says of two settings, from the results of their seeds."""
+    """Apply the chapter's rule to two settings, from the results of their seeds."""
     return _judge(ours, theirs, statistics.stdev(ours) + statistics.stdev(theirs))
 
 
@@ -175,7 +175,7 @@ def _by_the_means(ours, theirs):
 
 
 def _results_case(dice):
-    """Two settings of five seeds; their means are far apart, or not at all."""
+    """Two settings with five seeds; their means are far apart or equal."""
     apart = dice.random.choice([-9.0, 0.0, 0.5, 9.0])
     return [(90 + place + dice.normal(5)).tolist() for place in (apart, 0.0)]
 

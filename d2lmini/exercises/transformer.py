@@ -15,7 +15,7 @@ from d2lmini.transformer import (
 
 
 def shapes(batch, src_steps, tgt_steps, width, heads, layers, tgt_vocab, order="lbh"):
-    """Memory, logits, weights of the encoder, of the decoder's self- and cross-attention."""
+    """The shapes of memory, logits, and the weights of encoder, self- and cross-attention."""
     front = tuple({"l": layers, "b": batch, "h": heads}[axis] for axis in order)
     return [
         (batch, src_steps, width),
@@ -32,7 +32,7 @@ def _cross_transposed(*sizes):
 
 
 def _caches(num_steps):
-    """What a decoder of three layers with four heads of size 5 returns after num_steps tokens."""
+    """The caches of a decoder with three layers and four heads of size 5 after num_steps tokens."""
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(0)
         decoder = TransformerDecoder(
@@ -49,14 +49,14 @@ def _caches(num_steps):
 
 
 def _blocks():
-    """A block with its input and mask: small, larger, and with all of its branches dropped."""
+    """Blocks with input and mask: small, larger, and with all branches dropped."""
     cases = (2, 4, [2], 0.0), (5, 8, [5, 2], 0.0), (3, 4, [3], 1.0)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         for steps, width, lens, dropped in cases:
             block = EncoderBlockInParts(width, 2 * width, 2, 0.0)
             for addnorm in (block.addnorm1, block.addnorm2):
-                # else the norms are the same
+                # else all norms are equal
                 torch.nn.init.normal_(addnorm.norm.weight)
                 addnorm.dropout.p = dropped
             X = torch.randn(len(lens), steps, width)
@@ -125,7 +125,7 @@ def _shapes_case(dice):
 
 
 def _memory_case(dice):
-    """The order is not its own inverse: the first three words change places in a circle."""
+    """A cyclic order of the first three words, which is not its own inverse."""
     batch, steps, num_hiddens = dice.sizes(3, low=4)
     order = torch.arange(steps)
     order[:3] = torch.tensor([1, 2, 0])
@@ -133,7 +133,7 @@ def _memory_case(dice):
 
 
 def _caches_case(dice):
-    """Keys and values of self- and cross-attention, for each layer."""
+    """The keys and values of self- and cross-attention for each layer."""
     batch, heads, read, src_steps, size, layers = dice.sizes(6)
     past, memory = (batch, heads, read, size), (batch, heads, src_steps, size)
     caches = [
@@ -144,7 +144,7 @@ def _caches_case(dice):
 
 
 def _block_case(dice):
-    """With norms that differ, and without chance: all of the branches dropped, or none."""
+    """A deterministic block with different norms: all of its branches dropped, or none."""
     batch, steps, size, num_heads = dice.sizes(4)
     width = size * num_heads
     with torch.random.fork_rng(devices=[]):
@@ -159,7 +159,7 @@ def _block_case(dice):
 
 
 def _plain_block_case(dice):
-    """As _block_case, without dropout."""
+    """Like _block_case, without dropout."""
     block, X, mask = _block_case(dice)
     for addnorm in (block.addnorm1, block.addnorm2):
         addnorm.dropout.p = 0.0
@@ -167,7 +167,7 @@ def _plain_block_case(dice):
 
 
 def network_first(block, X, mask):
-    """The parts of an encoder block with its network before its attention."""
+    """An encoder block with its network before its attention."""
     Y = block.addnorm1(X, block.ffn(X))
     return block.addnorm2(Y, block.attention(Y, Y, Y, mask))
 
@@ -183,7 +183,7 @@ def _side_by_side(block, X, mask):
 
 
 def small_gpt(embedding, blocks, output, tokens):
-    """Logits of a decoder without an encoder: encoder blocks under a causal mask."""
+    """The logits of a decoder without an encoder: encoder blocks under a causal mask."""
     X = embedding(tokens)
     for block in blocks:
         X = block(X, causal_mask(tokens.shape[1]))
@@ -197,7 +197,7 @@ def _gpt_case(num_layers, vocab_size, batch, steps, width, seed=0):
         blocks = tuple(
             EncoderBlock(width, 2 * width, 2, 0.0) for _ in range(num_layers)
         )
-        for block in blocks:  # with weights of 1, a norm of a norm would change nothing
+        for block in blocks:  # with weights of 1, a second norm would change nothing
             torch.nn.init.normal_(block.addnorm2.norm.weight)
         embedding = TokenEmbedding(vocab_size, width, 0.0)
         output = torch.nn.Linear(width, vocab_size)

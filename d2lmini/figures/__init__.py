@@ -1,12 +1,12 @@
-"""Figures: interactive ones, each beside the JavaScript that it starts, and plots.
+"""Interactive figures, each with its JavaScript module next to it, and plots.
 
-A builder takes numbers and words, never modules.
+Builders take numbers and words, never modules.
 """
 
 from importlib import import_module
 
-# Name -> the module that defines it; loaded at first use, so that a figure costs only its own
-# chapter: a rerun after a change, and the time to import it.
+# Name -> the module that defines it. Loaded at first use, so that only the chapters that use a
+# figure are rerun after a change and spend time importing it.
 HOMES = {
     f"explore_{name}": name
     for name in (

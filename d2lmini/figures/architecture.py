@@ -1,10 +1,10 @@
-"""The drawing of the whole Transformer, of the preface and of chapter 7."""
+"""The diagram of the whole Transformer, for the preface and chapter 7."""
 
 from d2lmini.figures.plots import show_flow
 
 
 def show_transformer():
-    """Encoder and decoder from the tokens to the logits, with the shapes on the arrows.
+    """Draw encoder and decoder from tokens to logits, with shapes on the arrows.
 
     Source: Vaswani et al. 2017, figure 1; chapter 7.
     """
@@ -28,7 +28,7 @@ def show_transformer():
         "output": (4.4, 5.7, 2.2, 0.35, "output layer", "output"),
         "next": (4.4, 6.5, 2.2, 0.35, "elle ne le connaît pas . <eos>", "plain"),
     }
-    left, right = 1.6, 5.5  # the middle of each column
+    left, right = 1.6, 5.5  # centres of the columns
     arrows = [
         ([(left, 0.5), (left, 1.0)], "(batch, steps)"),
         ([(left, 1.35), (left, 1.95)], "(batch, steps, d)"),
@@ -40,10 +40,10 @@ def show_transformer():
     ]
     for x, side, parts in ((left, 0.4, 2), (right, 6.7, 3)):
         edge = 0.5 if side < x else 6.6
-        for y in (1.95, 3.05, 4.15)[:parts]:  # the bottom of a part
+        for y in (1.95, 3.05, 4.15)[:parts]:  # the bottom edge of a part
             arrows.append(([(x, y + 0.35), (x, y + 0.55)], ""))  # to its add & norm
             if y > 2:
-                arrows.append(([(x, y - 0.25), (x, y)], ""))  # from the one before
+                arrows.append(([(x, y - 0.25), (x, y)], ""))  # from the previous part
             # The shortcut, from below the part to its add & norm
             low, high = y - 0.12, y + 0.7
             arrows.append(([(x, low), (side, low), (side, high), (edge, high)], ""))

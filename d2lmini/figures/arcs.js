@@ -1,17 +1,17 @@
-// Two lines of words, and a curve for each weight of attention between them; as wide as the weight.
+// Two lines of words, joined by a curve for each attention weight, as wide as the weight.
 import { make } from "./matrix.js";
 import { draw } from "./lines.js";
 import { wordLine } from "./words.js";
 
-const LEAST = 0.05; // weights below are not drawn
+const LEAST = 0.05; // smaller weights are not drawn
 
-// What is read, and what is written: above and below each other; on a narrow screen, side by side.
-// The curves of one word stand out, of the one that is pointed at or else of the one that is chosen.
+// The source above the output; on a narrow screen, side by side. The curves of one word stand out:
+// the word under the pointer, or else the chosen one.
 //
-// names: of the two lines. onPoint({ side, i }) says where the pointer is, onPoint(null) that it is on
-// no word; onChoose(i), which written word is chosen. update({ read, written, weights, chosen, ... })
-// takes tokens; weights, a row for each that is written; visible, how many of them are seen; and of
-// languages.js, shown and classOf.
+// names: of the two lines. onPoint({ side, i }) is called when the pointer enters a word,
+// onPoint(null) when it leaves; onChoose(i) when a written word is chosen.
+// update({ read, written, weights, chosen, ... }) takes tokens; weights with a row for each written
+// token; visible, the number of written tokens shown; and shown and classOf of languages.js.
 export function arcs(names, { onPoint, onChoose }) {
   let now = { weights: [] };
   let pointed = null;
@@ -22,15 +22,15 @@ export function arcs(names, { onPoint, onChoose }) {
   };
   const read = wordLine(names.read, { onPoint: pointing("read") });
   const written = wordLine(names.written, { onPoint: pointing("written"), onChoose });
-  const svg = draw("svg", { "aria-hidden": "true" }); // the figure says it in words
+  const svg = draw("svg", { "aria-hidden": "true" }); // the figure describes it in words
   const element = make("div", { className: "arcs" }, read.element, written.element, svg);
 
   function redraw() {
     const one = pointed ?? (now.chosen >= 0 ? { side: "written", i: now.chosen } : null);
     const isOn = (t, j) => !one || (one.side === "written" ? t : j) === one.i;
-    Object.assign(svg.style, { width: 0, height: 0 }); // else it would count in what follows
+    Object.assign(svg.style, { width: 0, height: 0 }); // else it would affect the measurements below
     const place = element.getBoundingClientRect();
-    const scale = place.width / element.offsetWidth || 1; // of a slide, which fills its screen
+    const scale = place.width / element.offsetWidth || 1; // of a slide scaled to the screen
     const [width, height] = [element.scrollWidth, element.scrollHeight];
     const sideBySide = getComputedStyle(element).flexDirection === "row";
     const boxes = ({ children }) => [...children].map((word) => {
@@ -44,7 +44,7 @@ export function arcs(names, { onPoint, onChoose }) {
       ? [box.left + box.width, middle(box)[1]] : [middle(box)[0], box.top + box.height]));
     const ends = boxes(written.element).map((box) => (sideBySide
       ? [box.left, middle(box)[1]] : [middle(box)[0], box.top]));
-    // All is measured; from here on it changes.
+    // Measurements end here; changes begin.
     Object.assign(svg.style, { width: `${width}px`, height: `${height}px` });
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const curves = now.weights.slice(0, now.visible).flatMap((row, t) => row.flatMap((weight, j) => {
@@ -58,13 +58,13 @@ export function arcs(names, { onPoint, onChoose }) {
       if (isOn(t, j)) curve.style.opacity = (0.3 + 0.5 * weight).toFixed(2);
       return [{ curve, isOn: isOn(t, j) }];
     }));
-    curves.sort((a, b) => a.isOn - b.isOn); // those that stand out above the others
+    curves.sort((a, b) => a.isOn - b.isOn); // highlighted ones on top
     svg.replaceChildren(...curves.map(({ curve }) => curve));
   }
 
   const update = (given) => {
     now = given;
-    if (pointed && pointed.i >= now[pointed.side].length) pointed = null; // its word is gone
+    if (pointed && pointed.i >= now[pointed.side].length) pointed = null; // its word no longer exists
     const { shown, classOf, visible, chosen } = now;
     read.update(now.read.map(shown), { classOf: (_, i) => classOf(now.read[i]) });
     written.update(now.written.map(shown), { classOf: (_, i) => classOf(now.written[i]), visible, chosen });
@@ -72,6 +72,6 @@ export function arcs(names, { onPoint, onChoose }) {
     onPoint(pointed);
   };
   new ResizeObserver(redraw).observe(element);
-  document.fonts.addEventListener("loadingdone", redraw); // words of another width
+  document.fonts.addEventListener("loadingdone", redraw); // word widths change
   return { element, update };
 }

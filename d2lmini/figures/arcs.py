@@ -1,4 +1,4 @@
-"""Two lines of words, and a curve for each weight of attention between them."""
+"""Two lines of words, joined by a curve for each attention weight."""
 
 import matplotlib.figure
 import matplotlib.path
@@ -6,11 +6,11 @@ from matplotlib.patches import PathPatch
 
 from d2lmini.figures.colours import POSITIVE
 
-LEAST = 0.05  # weights below are not drawn
+LEAST = 0.05  # smaller weights are not drawn
 
 
 def arcs(read, written, weights):
-    """A matplotlib figure: what is read above, what is written below, weights (written, read)."""
+    """Draw the source above, the output below, and weights (written, read) as curves."""
     tops, bottoms = places(read), places(written)
     length = max(tops[-1], bottoms[-1]) + 1
     figure = matplotlib.figure.Figure(figsize=(7, 1.9), layout="constrained")
@@ -31,13 +31,13 @@ def arcs(read, written, weights):
 
 
 def add_curve(axis, points, colour, width):
-    """A cubic curve from the first of four points to the last."""
+    """Draw a cubic Bézier curve through its four control points."""
     path = matplotlib.path.Path(points, [1, 4, 4, 4])
     axis.add_patch(PathPatch(path, fill=False, ec=colour, lw=width, clip_on=False))
 
 
 def places(words):
-    """The middles of words that stand side by side, in letters."""
+    """The centres of words in a line, measured in letters."""
     found, end = [], 0
     for word in words:
         width = len(word.replace("▁", "")) + 2

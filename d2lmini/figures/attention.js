@@ -4,12 +4,12 @@ import { among, between, controlState, each, figure, isFlag } from "./frame.js";
 import { dot, softmax, weightedSum } from "./forward.js";
 import { draw, lines, movable } from "./lines.js";
 
-const SIDE = 3; // the plane goes from -SIDE to SIDE
+const SIDE = 3; // the plane extends from -SIDE to SIDE
 const SIZES = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const length = (v) => Math.sqrt(dot(v, v));
 
-// Similarity, and in words how it came about. A dot product of d_k random features is typically
-// sqrt(d_k) large; the plane has two, so its products are taken sqrt(d_k / 2) times.
+// Similarity, and how it was computed, in words. A dot product of d_k random features has a typical
+// size of sqrt(d_k); the plane has two features, so its products are multiplied by sqrt(d_k / 2).
 const SIMILARITIES = {
   dot: (q, k, { d_k: d, scaled, plain }) => {
     if (plain) return [dot(q, k), product(q, k)];
@@ -29,7 +29,7 @@ const SIMILARITIES = {
 };
 const product = (q, k) => `${show(q[0])} · ${show(k[0])} + ${show(q[1])} · ${show(k[1])}`;
 
-// In nats; 0 ln 0 is 0
+// In nats, with 0 ln 0 = 0
 const entropy = (weights) => -weights.reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0);
 
 function render({ model, el }) {
@@ -44,7 +44,7 @@ function render({ model, el }) {
   const size = slider("d_k", { min: 0, max: SIZES.length - 1, value: SIZES.indexOf(first.d_k),
     format: (i) => String(SIZES[i]) }, (i) => state.set({ d_k: SIZES[i] }));
   const onReach = (text) => frame.explain(text);
-  // A score or a weight is of the query and a key, which stand out in the plane.
+  // Highlight the query and the key of a score or weight in the plane.
   const onLight = (_, j) => standOut(j === undefined ? null : `.query, [data-key="${j}"]`);
   const scores = matrix({ title: "scores", rowsAre: "query", columnsAre: "keys", onReach, onLight });
   const weights = matrix({ title: "weights", rowsAre: "query", columnsAre: "keys", onReach, onLight });
@@ -112,7 +112,7 @@ function render({ model, el }) {
       draw("line", { class: "axis", x1: -SIDE, x2: SIDE, y1: 0, y2: 0 }),
       draw("line", { class: "axis", y1: -SIDE, y2: SIDE, x1: 0, x2: 0 }),
       ...keys.map(([x, y], n) => draw("g", { "data-key": n },
-        draw("circle", { fill: "transparent", cx: x, cy: -y, r: 0.3 }), // easier to point at
+        draw("circle", { fill: "transparent", cx: x, cy: -y, r: 0.3 }), // a larger target for the pointer
         draw("circle", { class: "ring", cx: x, cy: -y, r: 0.07 }),
         draw("circle", { class: "weight", cx: x, cy: -y, r: (0.5 * Math.sqrt(p[n])).toFixed(3) }),
         draw("text", { x: x + 0.12, y: -y - 0.14 }, words[n]))),
@@ -124,7 +124,7 @@ function render({ model, el }) {
     plane.setAttribute("aria-label", `The query at ${show(q[0])}, ${show(q[1])}; the largest weight, ${
       show(Math.max(...p))}, is that of ${words[p.indexOf(Math.max(...p))]}`);
     for (const control of [scaled, size]) control.disable(similarity !== "dot");
-    // The others do not depend on d_k. Its place stays.
+    // Other similarities do not depend on d_k. Hidden, it keeps its space.
     spread.element.style.visibility = similarity === "dot" ? "" : "hidden";
     kind.set(similarity);
     scaled.set(now.scaled);

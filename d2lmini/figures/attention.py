@@ -1,4 +1,4 @@
-"""A query that can be dragged among keys."""
+"""The figure of a query that can be dragged among keys."""
 
 import math
 
@@ -35,13 +35,13 @@ LARGE_AND_PLAIN = (
 
 
 def explore_attention(query=(1.0, 1.0), similarity="dot", scaled=True, d_k=2) -> Figure:
-    """A query that can be dragged among keys in the plane; the values are the keys.
+    """Show a query that can be dragged among keys in the plane; the values are the keys.
 
     Args:
         query: (x, y), each between -3 and 3.
         similarity: "dot", "cosine" or "additive".
         scaled: whether the dot product is divided by the square root of d_k.
-        d_k: number of features that the dot product stands for, a power of two up to 1024;
+        d_k: number of features that the dot product represents, a power of two up to 1024;
             None: the plain dot product of chapter 1, with nothing to divide by.
     Source: chapters 1 and 4.
     """
@@ -85,7 +85,7 @@ def explore_attention(query=(1.0, 1.0), similarity="dot", scaled=True, d_k=2) ->
 
 
 def plane(axis, query, keys, words, weights):
-    """A query as an arrow, and keys, each a disc as large as its weight."""
+    """Draw the query as an arrow, and each key as a disc whose size is its weight."""
     axis.axis("off")
     axis.set(xlim=(-3, 3), ylim=(-2.3, 2.7))
     for (x, y), word, weight in zip(keys, words, weights, strict=True):

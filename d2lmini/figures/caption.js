@@ -1,11 +1,11 @@
-// Chapter 12: a German caption, its translation, and a line for each weight of the attention.
+// Chapter 12: a German caption, its translation, and a line for each attention weight.
 import { choice, make, show, steady, strangersNote, textField } from "./matrix.js";
 import { among, controlState, figure, isText, upTo } from "./frame.js";
 import { makeNet, normalise, RESERVED, wordsOf } from "./forward.js";
 import { search } from "./search.js";
 
-const LEAST = { on: 0.04, faint: 0.15 }; // weights below are not drawn
-const BESIDE = 0.12; // rows between the lines of two heads
+const LEAST = { on: 0.04, faint: 0.15 }; // smaller weights are not drawn
+const BESIDE = 0.12; // gap between the lines of two heads, in rows
 const ALL = "all heads";
 const nameOf = (h) => `head ${h}`;
 
@@ -44,7 +44,7 @@ function render({ model, el }) {
   const columns = { german: make("ol"), english: make("ol") };
   const lines = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   lines.setAttribute("preserveAspectRatio", "none");
-  lines.setAttribute("aria-hidden", "true"); // the sentence below says it in words
+  lines.setAttribute("aria-hidden", "true"); // the sentence below describes it
   const frame = figure(model, el, {
     state,
     title: "From German to English, word by word",
@@ -57,9 +57,9 @@ function render({ model, el }) {
     help: "Point at a word to see its lines; choose it to keep them.",
   });
 
-  let german = []; // the last caption that could be read
-  let now = null; // what the net makes of it
-  let before = []; // the translation before
+  let german = []; // the last valid caption
+  let now = null; // the net's result for it
+  let before = []; // the previous translation
   let pointed = null; // { side, i }, the word under the pointer
 
   function put(words) {
@@ -84,7 +84,7 @@ function render({ model, el }) {
     };
   }
 
-  // Of each written word, whether it is new: not in the longest sequence both texts share.
+  // Whether each written word is new: not in the longest common subsequence of both texts.
   function newWords(old, text) {
     const longest = old.map(() => text.map(() => 0));
     const at = (i, j) => longest[i]?.[j] ?? 0;
@@ -150,7 +150,7 @@ function render({ model, el }) {
         drawn.push({ isOn, path });
       }));
     }
-    drawn.sort((a, b) => a.isOn - b.isOn); // those of the word above the others
+    drawn.sort((a, b) => a.isOn - b.isOn); // those of the word on top
     lines.replaceChildren(...drawn.map(({ path }) => path));
     frame.explain(explain({ side, i }));
   }
@@ -159,7 +159,7 @@ function render({ model, el }) {
     german: () => now.read,
     english: () => now.written,
   };
-  // The buttons are built anew only if their number changes, so that focus stays on one.
+  // Rebuild the buttons only if their number changes, so that they keep the focus.
   function list(side) {
     const words = sides[side]();
     const column = columns[side];
@@ -184,7 +184,7 @@ function render({ model, el }) {
     });
   }
 
-  // How many pairs of written words look at the German in the other order.
+  // The number of pairs of written words that attend to German words in the opposite order.
   function crossings(given) {
     const looksAt = now.written.slice(0, -1).map((_, t) => {
       const sums = now.read.map((_, j) =>

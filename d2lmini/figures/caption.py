@@ -1,4 +1,4 @@
-"""A translator of captions that runs in the browser, with a line for each weight."""
+"""The figure of a caption translator that runs in the browser, with a line for each weight."""
 
 import matplotlib.figure
 
@@ -8,7 +8,7 @@ from d2lmini.figures.colours import CYCLE
 from d2lmini.figures.weights import in_bits, on_cpu, pack
 from d2lmini.figures.widget import Figure
 
-BITS = 7  # of a weight; half of the page are weights
+BITS = 7  # per weight; weights are half of the page
 POSITIONS = {f"{side}.embedding.positions.P" for side in ("encoder", "decoder")}
 
 
@@ -22,21 +22,21 @@ def explore_caption(
     translation,
     cross,
 ) -> Figure:
-    """A trained encoder-decoder that runs in the browser: which word looks at which.
+    """Show which word attends to which in a trained encoder-decoder that runs in the browser.
 
     Args:
         state_dict: of an EncoderDecoder of chapter 7.
         src_tokens, tgt_tokens: the vocabularies' tokens, by id.
         num_heads: of the net.
-        num_steps: longest source and target, <eos> included.
-        examples: captions; the first is shown at the start.
-        translation: the network's translation of the first, for the still picture.
+        num_steps: maximum length of source and target, including <eos>.
+        examples: captions; the first is shown initially.
+        translation: the network's translation of the first caption, for the still picture.
         cross: its cross-attention, (layers, heads, queries, keys).
     Source: chapter 12.
     """
     numbers = on_cpu(state_dict)
     for name in numbers.keys() & POSITIONS:
-        numbers[name] = numbers[name][:num_steps]  # no other row is used
+        numbers[name] = numbers[name][:num_steps]  # other rows are not used
     num_layers = len(cross)
     data = {
         **pack(numbers, num_heads, num_layers, BITS),
@@ -83,7 +83,7 @@ def explore_caption(
 
 
 def _lines(weights, read, written):
-    """Two columns of words, and a line for each weight (heads, written, read) that counts."""
+    """Draw two columns of words, and a line for each large weight (heads, written, read)."""
     rows = max(len(read), len(written))
     figure = matplotlib.figure.Figure(figsize=(4.2, 0.27 * rows), layout="constrained")
     axis = figure.subplots()

@@ -1,11 +1,11 @@
-// Chapter 6: what arrives at the end of a deep stack, and what comes back, in four wirings.
+// Chapter 6: signal and gradient in a deep stack with four wirings.
 import { make, show, slider } from "./matrix.js";
 import { among, between, controlState, figure, upTo } from "./frame.js";
 import { lines } from "./lines.js";
 import { measured, WIRINGS } from "./stack.js";
 
 const DEPTHS = [2, 6, 12, 18, 32, 50, 100];
-const MOST = 6; // powers of ten, up and down, that a picture shows
+const MOST = 6; // powers of ten shown, upwards and downwards
 const KINDS = {
   spread: "Signal: how far apart the points are",
   gradient: "Gradient: what comes back",
@@ -14,7 +14,7 @@ const KINDS = {
 
 function render({ model, el }) {
   const { enter, leave, points, targets, width } = model.get("data");
-  const bytes = model.get("weights"); // a layer after the other: whole numbers, 127 for 1/√width
+  const bytes = model.get("weights"); // layer after layer: integers, where 127 is 1/√width
   const layers = Array.from({ length: bytes.byteLength / width ** 2 }, (_, l) =>
     Array.from({ length: width }, (_, o) => Array.from({ length: width }, (_, k) =>
       bytes.getInt8((l * width + o) * width + k) / 127 / Math.sqrt(width))));
@@ -42,7 +42,7 @@ function render({ model, el }) {
       : (10 ** log).toExponential(0);
     return digits.replace("e+", "e").replace("-", "−");
   };
-  let drawn = null; // for which depth and scale there are numbers
+  let drawn = null; // the depth and scale of the current numbers
   let found;
 
   function update({ depth: n, scale: s, layer: l }) {
@@ -54,7 +54,7 @@ function render({ model, el }) {
     for (const [kind, plot] of plots) {
       const logs = found.map((one) => one[kind].map((v) =>
         Math.max(-MOST, Math.min(MOST, Math.log10(v)))));
-      const hidden = kind === "share" ? "plain" : null; // which has no shortcut
+      const hidden = kind === "share" ? "plain" : null; // it has no shortcut
       plot.update({ x: logs[0].map((_, i) => i), at: l, label: number,
         low: -MOST, high: kind === "share" ? 0 : MOST,
         series: Object.fromEntries(WIRINGS.map((name, i) => [name,

@@ -1,4 +1,4 @@
-"""What reaches the end of a deep stack, and what comes back, by how its layers are wired."""
+"""The figure of signal and gradient in a deep stack, for different wirings of its layers."""
 
 import torch
 from torch.nn import functional as F
@@ -28,12 +28,12 @@ TRIES = [
 
 
 def explore_depth(depth=32, scale=1.0) -> Figure:
-    """Signal and gradient in a stack of ReLU layers of width 16, wired in four ways.
+    """Show signal and gradient in a stack of ReLU layers of width 16, wired in four ways.
 
     Args:
         depth: number of layers: 2, 6, 12, 18, 32, 50 or 100.
-        scale: of the starting weights, between 0 and 3; 1 is that of nn.Linear, √6 = 2.45 that
-            of He. There are no biases.
+        scale: of the initial weights, between 0 and 3; 1 is the initialisation of nn.Linear,
+            √6 = 2.45 that of He et al. There are no biases.
     Source: chapter 6.
     """
     state = {"depth": depth, "scale": scale, "layer": depth // 2}
@@ -51,7 +51,7 @@ def explore_depth(depth=32, scale=1.0) -> Figure:
 
 
 def start():
-    """Points, what they should become, and the weights; those of the layers in steps of 1/127."""
+    """Draw points, their targets and the weights; those of the layers are multiples of 1/127."""
     generator = torch.Generator().manual_seed(0)
 
     def uniform(*shape):
@@ -68,8 +68,8 @@ def start():
 
 
 def stack(kind, net, depth, scale):
-    """For each place of a stack, in double precision: how far the points are apart, the size of
-    the gradient, and the share of the stream that came by the shortcut.
+    """Compute, at each depth of a stack, the spread of the points, the size of the gradient and
+    the share of the stream that came by the shortcut, in double precision.
     """
     net = {name: tensor.double() for name, tensor in net.items()}
     layers = net["layers"][:depth] * scale / 127 / WIDTH**0.5

@@ -1,15 +1,15 @@
-// The blocks of an encoder-decoder, from the bottom upwards, and the words that come next.
+// The blocks of an encoder-decoder from the bottom up, and the most likely next words.
 import { show } from "./matrix.js";
 import { draw } from "./lines.js";
 
 const WIDE = 300;
 const ROW = 43;
-const HIGH = 26; // of a box
-const HALF = 62; // of a box's width
+const HIGH = 26; // height of a box
+const HALF = 62; // half the width of a box
 const MIDDLE = { encoder: 78, decoder: 222 };
 
-// choose(n) is called for the nth block. update({ chosen, source, target, after, likely }): words
-// that go in; the word after which comes one of likely, { token, p }, most probable first.
+// choose(n) is called for the nth block. update({ chosen, source, target, after, likely }): the input
+// words; the last word, and likely next ones, { token, p }, most probable first.
 export function diagram(blocks, choose) {
   const rows = { encoder: 0, decoder: 0 };
   const places = blocks.map(({ side }) => ({ side, row: rows[side]++ }));
@@ -50,7 +50,7 @@ export function diagram(blocks, choose) {
     return [line([out, from], [between, from], [between, to], [into, to]), head(into, to, 1, 0),
       brings];
   });
-  // Around each part, from its input to the add & norm above it: the shortcut.
+  // The shortcut around each part, from its input to the add & norm above it.
   const shortcuts = blocks.flatMap(({ kind }, n) => {
     if (kind !== "addnorm") return [];
     const { side } = places[n];

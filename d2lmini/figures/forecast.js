@@ -1,11 +1,11 @@
-// Chapter 11: from observed positions to forecast ones, with the names of the package.
+// Chapter 11: forecasts from observed positions, with the names of the package.
 //
-// A path is an array of [x, y] in metres, one every stepSeconds.
+// A path is an array of [x, y] in metres, one every stepSeconds seconds.
 import { linear, sinusoid } from "./forward.js";
 
 const minus = (a, b) => a.map((v, k) => v - b[k]);
 
-// The last step, repeated
+// Repeat the last step.
 export function constantVelocity(past, numSteps) {
   const last = past.at(-1);
   const step = minus(last, past.at(-2));
@@ -23,7 +23,7 @@ export function motionFeatures(past, stepSeconds) {
   return past.map((x, i) => [...x.map((v) => v / 3), ...velocity[i], ...acceleration[i]]);
 }
 
-// Means (steps, 2), standard deviations (steps,), and what the last vector attends to.
+// Means (steps, 2), standard deviations (steps,), and the attention of the last vector
 export function forecast(net, past, stepSeconds) {
   const P = net.numbers;
   const hidden = linear(motionFeatures(past, stepSeconds),

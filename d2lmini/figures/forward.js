@@ -10,11 +10,11 @@ export const dot = (a, b) => {
   return sum;
 };
 
-// X W^T + bias, as nn.Linear
+// X W^T + bias, like nn.Linear
 export const linear = (X, W, bias = null) =>
   X.map((x) => W.map((w, o) => dot(x, w) + (bias ? bias[o] : 0)));
 
-// Scores to weights; allowed(j) says which may be attended to. A row without any gives zeros.
+// Scores to weights; allowed(j) says whether key j may be attended to. If none may: zeros.
 export function maskedSoftmax(scores, allowed = () => true) {
   let largest = -Infinity;
   scores.forEach((score, j) => {
@@ -29,7 +29,7 @@ export function maskedSoftmax(scores, allowed = () => true) {
   return weights.map((e) => (sum > 0 ? e / sum : 0));
 }
 
-// The weighted sum of the rows of V
+// Weighted sum of the rows of V
 export const weightedSum = (weights, V) =>
   Array.from(V[0], (_, k) => {
     let sum = 0;
@@ -37,7 +37,7 @@ export const weightedSum = (weights, V) =>
     return sum;
   });
 
-// Scaled dot-product attention of all rows of Q; allowed(i, j) is the mask.
+// Scaled dot-product attention for all rows of Q; allowed(i, j) is the mask.
 export function attend(Q, K, V, allowed = () => true) {
   const root = Math.sqrt(Q[0].length);
   const raw = Q.map((q) => K.map((k) => dot(q, k) / root)); // (queries, keys)
@@ -61,10 +61,10 @@ export const sinusoid = (i, width, base = 10000) =>
     return k % 2 ? Math.cos(angle) : Math.sin(angle);
   });
 
-// An encoder-decoder, or an encoder with a classifier's head, from the numbers of its state_dict.
+// An encoder-decoder, or an encoder with a classification head, from its state_dict.
 //
-// tied: pairs of a name and the name whose numbers it shares.
-// off: set of heads that are off, such as "cross.0.2" (kind, layer, head).
+// tied: pairs of a parameter name and the name of the parameter that it shares.
+// off: set of disabled heads, such as "cross.0.2" (kind, layer, head).
 export function makeNet(data, bytes) {
   const { num_heads: numHeads, num_layers: numLayers, tied = [] } = data;
   const P = numbersOf(data, bytes);
@@ -86,7 +86,7 @@ export function makeNet(data, bytes) {
       heads.flatMap(({ output }, h) => (isOff(h) ? output[i].map(() => 0) : output[i])));
     return { heads, ...last(joined, P[`${name}.W_o.weight`]) };
   };
-  // The last matrix of a part, and the products that a number of its output is the sum of.
+  // The last linear layer of a part, and the terms whose sum is each output.
   const last = (X, W, bias = null) => ({
     output: linear(X, W, bias),
     terms: (i, o) => [...X[i].map((v, k) => v * W[o][k]), ...(bias ? [bias[o]] : [])],
@@ -98,7 +98,7 @@ export function makeNet(data, bytes) {
     return { output, terms, inner: positive[0].length };
   };
 
-  // Add & norm of X and what a part of a block has made of it; trace notes what comes and goes.
+  // Add & norm of X and the output of a part of a block; trace records inputs and outputs.
   const close = (name, X, { output, ...more }, trace) => {
     const sum = X.map((x, i) => x.map((v, k) => v + output[i][k]));
     const [gain, bias] = [P[`${name}.norm.weight`], P[`${name}.norm.bias`]];
@@ -120,8 +120,8 @@ export function makeNet(data, bytes) {
     return X;
   };
 
-  // Ids to the memory, what it is for each decoder layer, and the attention of each layer.
-  // From validLen on ids are padding, which nobody may attend to.
+  // Ids to the memory, its keys and values for each decoder layer, and the attention weights.
+  // Ids from validLen on are padding, which is masked.
   function encode(ids, off = new Set(), trace = [], validLen = ids.length) {
     return encodeVectors(begin("encoder", ids, 0, trace), off, trace, validLen);
   }
@@ -143,10 +143,10 @@ export function makeNet(data, bytes) {
     return { memory: X, projected, attention, off, allowed };
   }
 
-  // Target ids that follow past, which is what a former call returned; all of them if null.
+  // Decode target ids after past, the result of an earlier call; all of them if it is null.
   function decode(ids, encoded, past = null, trace = []) {
     const start = past ? past.steps : 0;
-    const allowed = (i, j) => j <= start + i; // causal: positions decide
+    const allowed = (i, j) => j <= start + i; // causal, by position
     const result = { caches: [], self: [], cross: [], steps: start + ids.length };
     let X = begin("decoder", ids, start, trace);
     for (let l = 0; l < numLayers; l++) {
@@ -174,7 +174,7 @@ export function makeNet(data, bytes) {
     return result; // logits (steps, vocabulary); self and cross: [layer][head].weights
   }
 
-  // Pooling by a learned query, and the classes' probabilities: chapter 10.
+  // Pooling by a learned query, and class probabilities: chapter 10.
   function classify(memory) {
     const [query] = P["pooling.query.weight"];
     const weights = softmax(memory.map((x) => dot(query, x)));
@@ -185,15 +185,14 @@ export function makeNet(data, bytes) {
   return { encode, encodeVectors, decode, classify, headSize, numHiddens, numbers: P };
 }
 
-// As the package's normalise: lower case, one apostrophe, a space around each mark.
+// Like normalise in the package: lower case, one apostrophe, spaces around marks.
 export const normalise = (text) =>
   text.toLowerCase().replaceAll("’", "'").replace(/[.,!?;:…"«»()]/gu, " $& ").trim()
     .split(/\s+/u).filter(Boolean).join(" ");
 
-// The words and marks of what a reader has typed. Control characters and the marks that turn the
-// writing direction are no part of a word.
+// The words and marks in typed text, without control characters and marks of writing direction
 export const wordsOf = (typed) =>
   normalise(typed.slice(0, 2000).replace(/[\p{Cc}\p{Cf}]/gu, " ")).split(" ").filter(Boolean);
 
-// Typed, these are words that a net does not know.
+// If typed, these are unknown words.
 export const RESERVED = ["<pad>", "<unk>", "<bos>", "<eos>"];

@@ -1,7 +1,7 @@
-// The frame of a figure and its state: what the reader has chosen.
+// The frame of a figure, and its state: the values of the controls.
 import { make } from "./matrix.js";
 
-// Rules for the values of a state. The address of a page may ask for anything.
+// Rules for the values of a state, since the address of a page can ask for anything.
 export const upTo = (n) => (v) => Number.isInteger(v) && v >= 0 && v < n;
 export const between = (low, high) => (v) => Number.isFinite(v) && v >= low && v <= high;
 export const among = (values) => (v) => values.includes(v);
@@ -12,9 +12,9 @@ export const each = (rule, least, most = least) => (v) =>
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-// The values of the controls. They live in the model, where a running Python sees them.
+// The values of the controls, stored in the model, where a running kernel sees them.
 //
-// rules: name -> whether a value, in a whole state, is one that the controls can reach.
+// rules: name -> function: whether the controls can produce this value in this state.
 export function controlState(model, draw, rules) {
   const first = model.get("state");
   const asked = { ...first, ...model.get("asked") };
@@ -24,14 +24,14 @@ export function controlState(model, draw, rules) {
   const get = () => model.get("state");
   model.on("change:state", () => draw(get()));
   const set = (changes) => {
-    model.set("state", { ...get(), ...changes }); // draws, by the line above
+    model.set("state", { ...get(), ...changes }); // triggers draw by the line above
     model.save_changes();
   };
   return { get, set, first, refused };
 }
 
-// A button that plays what has time in it: step() makes one step and says whether there is another;
-// begin() goes to the start. Not for those who want no motion, and not in a tab that nobody sees.
+// A play button: step() advances and returns whether more steps follow; begin() goes to the start.
+// Not shown with reduced motion; pauses in hidden tabs.
 export function player(name, milliseconds, begin, step) {
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const element = make("button", { type: "button", disabled: still.matches }, name);
@@ -61,18 +61,17 @@ export function player(name, milliseconds, begin, step) {
   return { element, play, stop };
 }
 
-// What one may do, controls, pictures, and the line that explains.
+// Help, controls, parts, and the line of explanation.
 //
-// state is of controlState. tries are in the model's data: { name, set, notice }, of which each
-// sets the state and says what there is to notice. noteLines: for how many lines of a note there is
-// place.
+// state: from controlState. The model's data contains tries, { name, set, notice }: each sets the
+// state and says what to notice. noteLines: the number of lines reserved for notes.
 export function figure(model, el, { title, controls, parts, help, state, noteLines = 1 }) {
   const note = make("p", { className: "note", role: "status" });
   note.style.minHeight = `${1.35 * noteLines}em`;
   const said = make("p", { className: "explanation", "aria-live": "polite" }, help);
-  let atRest = help; // what is said when nothing is pointed at
+  let atRest = help; // shown while nothing is pointed at
   const setUp = (changes, notice) => {
-    el.explained = null; // no cell of a matrix
+    el.explained = null; // not a cell of a matrix
     atRest = notice;
     state.set({ ...state.first, ...changes });
     said.textContent = notice;
@@ -83,14 +82,14 @@ export function figure(model, el, { title, controls, parts, help, state, noteLin
     return button;
   });
   const reset = make("button", { type: "button" }, "Reset");
-  // Not disabled, which would take the focus away.
+  // Not disabled, which would lose the focus.
   const mark = () => reset.setAttribute("aria-disabled", String(same(state.get(), state.first)));
   reset.addEventListener("click", () => setUp({}, help));
   model.on("change:state", mark);
   mark();
   el.classList.add("d2lmini-figure");
   el.setAttribute("role", "group");
-  // Else JupyterLab takes the arrow keys for itself; it asks the element that has the focus.
+  // Else JupyterLab handles the arrow keys; it checks the focused element.
   el.addEventListener("focusin", ({ target }) =>
     target.setAttribute("data-lm-suppress-shortcuts", "true"));
   el.setAttribute("aria-label", title);

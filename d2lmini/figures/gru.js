@@ -1,11 +1,11 @@
-// The copiers of chapter 1: two GRUs and, if they look back, attention between them.
+// The copiers of chapter 1: two GRUs, optionally with attention between them.
 import { dot, linear, softmax, weightedSum } from "./forward.js";
 
-const BEGIN = 10; // what is read before the first digit is written
+const BEGIN = 10; // the input before the first digit is written
 const sigmoid = (v) => 1 / (1 + Math.exp(-v));
 
-// One step of nn.GRU: from an input and the old state to the new one. The rows of both matrices
-// are those of the reset gate, the update gate and the new content, in this order.
+// One step of nn.GRU, from an input and the old state to the new one. The rows of both matrices
+// belong to the reset gate, the update gate and the new content, in this order.
 function step(P, name, x, old) {
   const [given] = linear([x], P[`${name}.weight_ih_l0`], P[`${name}.bias_ih_l0`]);
   const [kept] = linear([old], P[`${name}.weight_hh_l0`], P[`${name}.bias_hh_l0`]);
@@ -17,10 +17,10 @@ function step(P, name, x, old) {
   });
 }
 
-// What a copier writes after it has read the digits: for each place the probabilities of the ten
-// digits, the likeliest, and the weights of the digits read, null if it does not look back.
+// The output of a copier: for each position the probabilities of the ten digits, the likeliest one,
+// and the attention weights, null without attention.
 //
-// P: numbers by the names of a state_dict, with the copier's name before them.
+// P: parameters by their names in the state_dict, prefixed by the name of the copier.
 export function copied(P, copier, digits) {
   const E = P[`${copier}.embedding.weight`];
   const [W, b] = [P[`${copier}.output.weight`], P[`${copier}.output.bias`]];
@@ -28,7 +28,7 @@ export function copied(P, copier, digits) {
   const looksBack = W[0].length === 2 * size;
   let state = new Array(size).fill(0);
   const states = digits.map((digit) => (state = step(P, `${copier}.encoder`, E[digit], state)));
-  let read = BEGIN; // the state that the decoder starts from is the code
+  let read = BEGIN; // the decoder starts from the code
   return digits.map(() => {
     state = step(P, `${copier}.decoder`, E[read], state);
     const weights = looksBack ? softmax(states.map((h) => dot(state, h))) : null;

@@ -1,4 +1,4 @@
-// Chapter 4: which features of its input does a head read?
+// Chapter 4: the input features that each head reads.
 import { choice, make, matrix, show, slider, steady } from "./matrix.js";
 import { among, between, controlState, figure, upTo } from "./frame.js";
 import { attend, linear } from "./forward.js";
@@ -33,8 +33,8 @@ function render({ model, el }) {
   });
   let maps = [];
 
-  // The rows of W that make what head h compares or hands over: all their columns, those of the
-  // head's own slice, or the same small matrix at the slice of each head.
+  // The rows of W for head h: all their columns, only those of the head's own slice, or the same
+  // small matrix on the slice of each head.
   const part = (W, h, size, way) => {
     const start = h * size;
     const [first, shift] = way === "split" ? [0, start] : [start, 0];

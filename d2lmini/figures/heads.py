@@ -1,4 +1,4 @@
-"""Which features of its input each head reads."""
+"""The figure of the input features that each head reads."""
 
 import torch
 
@@ -25,13 +25,13 @@ TRIES = [
 
 
 def explore_heads(num_heads=2, order="project", feature=0, amount=2.0) -> Figure:
-    """Multi-head attention of width 8: which features of its input does each head read?
+    """Show which features of its input each head reads, in multi-head attention of width 8.
 
     Args:
         num_heads: 1, 2, 4 or 8.
         order: "project", as MultiHeadAttention does; "split", as bugs.SplitThenProject, whose
             heads share one small matrix; "own", the same with a matrix for each head.
-        feature, amount: which feature of the first word is changed, and by how much.
+        feature, amount: the feature of the first word to change, and by how much.
     Source: chapter 4.
     """
     state = {

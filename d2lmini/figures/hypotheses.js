@@ -1,10 +1,9 @@
-// What could have come next, as bars, and the hypotheses of a beam.
+// The alternatives at a step, as bars, and the hypotheses of a beam.
 import { make, show } from "./matrix.js";
 
 // onChoose(n) is called when the nth hypothesis is chosen. update({ before, likely, found, chosen,
-// textOf, eos }): the words before the one that comes; likely, { token, p }, most probable first;
-// found by the search, see search in forward.js, or none;
-// chosen, the one that is shown; textOf(ids).
+// textOf, eos }): the words before the next one; likely next ones, { token, p }, most probable
+// first; the results of search (search.js), or none; the chosen one; textOf(ids).
 export function hypotheses(onChoose) {
   const likely = make("div", { className: "likely" });
   const others = make("ol", { className: "hypotheses" });

@@ -1,9 +1,9 @@
-// Chapters 5 and 6: one token's vector changes; which positions notice?
+// Chapters 5 and 6: which positions does a change of one token's vector affect?
 import { choice, matrix, show, slider } from "./matrix.js";
 import { among, between, controlState, each, figure, upTo } from "./frame.js";
 import { layerNorm, linear } from "./forward.js";
 
-// Rows of one sentence are normalised together, each feature over all rows, or each row alone.
+// Normalise the rows of a sentence together, each feature over all rows, or each row alone.
 const columnsOf = (rows) => rows[0].map((_, k) => rows.map((row) => row[k]));
 const NORMS = {
   layer: (X) => X.map((x) => layerNorm(x)),
@@ -50,7 +50,7 @@ function render({ model, el }) {
     }
     return linear(linear(rows, W1, b1).map((row) => row.map((v) => Math.max(0, v))), W2, b2);
   };
-  // Whose mean and variance normalise number (i, k) of the sums, and what the group is.
+  // The group whose mean and variance normalise entry (i, k) of the sums, and its name.
   const groups = {
     layer: (sums, i) => [sums[i], `${positions[i]} alone`],
     batch: (sums, i, k) => [sums.map((row) => row[k]), `feature ${k} over all six positions`],
@@ -75,7 +75,7 @@ function render({ model, el }) {
     const after = apply(kind, changed);
     const labels = { rows: positions, columns: X[0].map((_, k) => k), top: 3 };
     const difference = (i, k) => after[i][k] - before[i][k];
-    const added = kind === "ffn" ? 0 : 1; // whether there is a Y to add
+    const added = kind === "ffn" ? 0 : 1; // 1 if there is a Y to add
     const entering = changed.map((row, i) => row.map((v, k) => v + added * Y[i][k]));
     const own = (i, k) => (i === p && a[k] !== 0
       ? `${show(X[i][k])} and ${show(a[k], 1)} more` : show(X[i][k]));

@@ -1,4 +1,4 @@
-"""Which positions notice a change, by kind of layer."""
+"""The figure of which positions a change affects, for different layers."""
 
 import torch
 from torch.nn.functional import batch_norm, layer_norm
@@ -43,12 +43,12 @@ OF_THE_NORMS = [
 
 
 def explore_layers(layer="layer", position=2, amounts=(2.0, 0.0, 0.0, 0.0)) -> Figure:
-    """A layer on two sentences of three tokens: one token changes, and which positions notice?
+    """Show which positions a layer affects if one token changes, in two sentences of three tokens.
 
     Args:
         layer: "ffn", "layer", "batch" or "wrong", the last for steps and features at once.
-        position: which token is changed, 0 to 5.
-        amounts: what is added to each of its four features.
+        position: the token to change, 0 to 5.
+        amounts: the changes of its four features.
     Source: chapters 5 and 6.
     """
     state = {"layer": layer, "position": position, "amounts": list(amounts)}

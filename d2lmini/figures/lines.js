@@ -1,4 +1,4 @@
-// Curves, with a marker that the pointer or the arrow keys move along them.
+// Curves, with a marker moved by the pointer or the arrow keys.
 import { make, show } from "./matrix.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -16,9 +16,9 @@ export function draw(tag, attributes = {}, ...children) {
   return element;
 }
 
-// update({ x, series, low, high, at, label }): series name -> numbers, null where there is none;
-// at the index of the marker. onReach(index, step) is called when the reader moves it; step is 1 or
-// -1 if an arrow key did, 0 if the pointer did.
+// update({ x, series, low, high, at, label }): series name -> numbers, or null for gaps; at is the
+// index of the marker. onReach(index, step) is called when the reader moves it; step is 1 or -1 for
+// an arrow key, 0 for the pointer.
 export function lines({ title, xIs, onReach }) {
   const plot = draw("g");
   const marker = draw("line", { class: "marker", y1: TOP, y2: HEIGHT - BOTTOM });
@@ -91,8 +91,8 @@ export function lines({ title, xIs, onReach }) {
   return { element, update };
 }
 
-// Lets the pointer drag an element over an svg whose middle is the origin and whose border is at
-// reach, and the arrow keys move it by step. to(x, y) and by(dx, dy) do it; y goes up.
+// Let the pointer drag an element over an svg with the origin at its centre and its border at reach,
+// and the arrow keys move it by step, through to(x, y) and by(dx, dy); y points up.
 export function movable(element, svg, { reach, step, to, by }) {
   const follow = (event) => {
     const { left, top, width, height } = svg.getBoundingClientRect();
@@ -109,7 +109,7 @@ export function movable(element, svg, { reach, step, to, by }) {
       ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, step], ArrowDown: [0, -step],
     }[event.key];
     if (!way) return;
-    event.preventDefault(); // the page would scroll
+    event.preventDefault(); // else the page would scroll
     by(...way);
   });
 }

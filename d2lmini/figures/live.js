@@ -1,5 +1,5 @@
-// Runs of PyTorch with the settings that a reader chooses. A page has those that were made before
-// it was; a running notebook makes any other when it is asked for.
+// PyTorch runs with settings chosen by the reader. A page contains precomputed ones; a running
+// notebook computes any other on demand.
 import { choice, matrix, show, slider } from "./matrix.js";
 import { among, controlState, figure, upTo } from "./frame.js";
 import { lines } from "./lines.js";
@@ -7,7 +7,7 @@ import { lines } from "./lines.js";
 function render({ model, el }) {
   const { title, help, controls, same } = model.get("data");
   const runs = () => model.get("runs");
-  const canRun = typeof model.send === "function"; // a page has nobody to send to
+  const canRun = typeof model.send === "function"; // a page has no kernel
   const offered = controls.map(({ values, ready }) =>
     values.filter((v) => canRun || ready.includes(v)));
   const rules = Object.fromEntries(controls.map(({ name }, i) => [name, among(offered[i])]));

@@ -1,4 +1,4 @@
-"""Runs of PyTorch with settings that a reader chooses."""
+"""Figures that show PyTorch runs with settings chosen by the reader."""
 
 from itertools import product
 
@@ -10,22 +10,22 @@ from d2lmini.figures.widget import Figure, as_lists
 
 
 class Live(Figure):
-    """What compute returns for the settings that a reader chooses.
+    """A figure that shows what compute returns for the settings that the reader chooses.
 
-    A page has the settings that are ready, computed before it was made. A running notebook
-    computes any other when it is asked for.
+    A page contains precomputed results for some settings. A running notebook computes any
+    others on demand.
 
     Args:
         title, help: of the figure.
-        compute: called with a value of each control, by name; returns a dictionary: "note", and
-            "curves", label -> numbers, or "matrix", (rows, columns).
-        alt: what the first picture shows, in words.
-        controls: name -> (description, values, those that are ready); the first to be ready
-            is shown at first.
-        same: what all of them have in common. Of curves: x, x_is, y_is and, if the axis should not
-            end at the largest number, high; of a matrix: title, rows, rows_are, columns_are, and,
-            as its columns come in groups, group (how many) and group_is.
-        tries: as a Figure has them.
+        compute: called with the values of all controls by name; returns a dictionary with "note"
+            and either "curves", label -> numbers, or "matrix", (rows, columns).
+        alt: a description of the first picture.
+        controls: name -> (description, values, precomputed values); the first precomputed value
+            is shown initially.
+        same: what all results share. For curves: x, x_is, y_is and, if the axis should not end at
+            the largest number, high; for a matrix: title, rows, rows_are, columns_are and, as its
+            columns form groups, group (their size) and group_is.
+        tries: as for Figure.
     Source: chapter 4.
     """
 
@@ -58,13 +58,13 @@ class Live(Figure):
         self.observe(self.run, "state")
 
     def place(self, settings):
-        """Settings as the browser looks them up: the number of each value."""
+        """Settings as the key that the browser uses: the index of each value."""
         return " ".join(
             str(self.values[name].index(settings[name])) for name in self.values
         )
 
     def run(self, change):
-        """Compute what is asked for, unless it is there already."""
+        """Compute the chosen settings unless they are known."""
         settings = {name: change["new"][name] for name in self.values}
         known = all(v in self.values[name] for name, v in settings.items())
         if known and self.place(settings) not in self.runs:
@@ -73,7 +73,7 @@ class Live(Figure):
 
 
 def picture(run, same):
-    """A run as a matplotlib figure that no notebook shows by itself."""
+    """Draw a run as a matplotlib figure that notebooks do not show automatically."""
     if "matrix" in run:
         title = [same["title"]]
         return panels([torch.tensor(run["matrix"])], title, same["rows"])

@@ -1,16 +1,15 @@
-// Brings the interactive figures to life in a built page: no kernel, no network, no library.
+// Starts the interactive figures in a built page: no kernel, no network, no library.
 //
 // Jupyter saves the state of each widget in the page. A figure's state holds its own module as
-// text; here it is run as anywidget would run it in a notebook. A page that is opened from the
-// disk may neither fetch nor import files, but it may import a Blob.
+// text; here it is run as anywidget would run it in a notebook. A page opened from the disk may
+// neither fetch nor import files, but it may import a Blob.
 //
-// This is done for the book's figures only. An ipywidgets slider needs a kernel to do anything,
-// so it is not shown.
+// Only the book's figures are started. An ipywidgets slider needs a kernel, so it is not shown.
 (() => {
   const STATE = 'script[type="application/vnd.jupyter.widget-state+json"]';
   const VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]';
 
-  // In a plain loop: Uint8Array.from takes 25 times as long, most of a second for a network.
+  // A plain loop: Uint8Array.from takes 25 times as long, most of a second for a network.
   const bytesOf = (data) => {
     const text = atob(data);
     const bytes = new Uint8Array(text.length);
@@ -18,7 +17,7 @@
     return new DataView(bytes.buffer);
   };
 
-  // The same of Python's base64.b85encode, which the build writes: four bytes in five characters.
+  // The inverse of Python's base64.b85encode, used by the build: four bytes in five characters.
   const DIGITS = new Uint8Array(128);
   [..."0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"]
     .forEach((character, n) => (DIGITS[character.charCodeAt(0)] = n));
@@ -34,8 +33,8 @@
     return new DataView(bytes.buffer, 0, bytes.byteLength - missing);
   };
 
-  // Bytes from a script of their own, once the page can be read: no other file may be asked for
-  // by a page that was opened from the disk.
+  // Bytes from their own script, once the page is readable: a page from the disk may load no other
+  // kind of file.
   const fromFile = (file) => new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.src = file;
@@ -46,8 +45,8 @@
     else window.addEventListener("load", ask);
   });
 
-  // The state of a widget, with its binary parts, which are saved apart, put back. Of one that
-  // has a file of its own, the promise: a page is not kept waiting.
+  // The state of a widget, with its binary parts, which are saved separately, put back; a promise
+  // for those in a file of their own, so that the page need not wait.
   function readState({ state, buffers = [] }) {
     const complete = { ...state };
     for (const { data, encoding, file, path } of buffers) {
@@ -57,7 +56,7 @@
     return complete;
   }
 
-  // What the address asks of the figure of a name: ?masks.causal=false, values as JSON.
+  // The state that the address requests for a figure: ?masks.causal=false, values as JSON.
   function askedOf(name) {
     const asked = {};
     for (const [key, text] of new URLSearchParams(location.search)) {
@@ -66,13 +65,13 @@
       try {
         asked[field.join(".")] = JSON.parse(text);
       } catch {
-        asked[field.join(".")] = undefined; // which no figure takes
+        asked[field.join(".")] = undefined; // which every figure rejects
       }
     }
     return asked;
   }
 
-  // Notes in the address in what a figure differs from its first state, when the reader rests.
+  // Write the changes from the first state into the address when the reader pauses.
   function keepInAddress(name, first, model) {
     let timer = null;
     model.on("change:state", () => {
@@ -94,7 +93,7 @@
     });
   }
 
-  // What anywidget hands to a module: the state, and word of its changes.
+  // The model that anywidget passes to a module: the state, and notice of its changes.
   function makeModel(state) {
     const listeners = {};
     return {
@@ -104,7 +103,7 @@
         for (const listener of listeners[`change:${name}`] ?? []) listener();
       },
       on: (event, listener) => (listeners[event] ??= []).push(listener),
-      save_changes() {}, // nobody to tell
+      save_changes() {}, // no kernel to notify
     };
   }
 
@@ -119,19 +118,19 @@
     try {
       await widget.render({ model, el: place });
     } catch (error) {
-      place.remove(); // and the still picture stays
+      place.remove(); // leaving the still picture
       throw error;
     }
-    // The name by which links find it. The picture goes with its frame, which the dark theme
-    // gives a light ground.
+    // The target of links. The picture is removed with its frame, to which the dark theme gives
+    // a light background.
     place.id = still?.id ?? "";
     if (name) keepInAddress(name, state.state, model);
     (still?.closest(".output") ?? still)?.remove();
     if (place.id && location.hash === `#${place.id}`) place.scrollIntoView();
   }
 
-  // Links to the figures beside the theme's own to the text, which are seen when they have the
-  // focus. They give it to the figure, so that the next Tab leads into it.
+  // Skip links to the figures, next to the theme's own, visible when focused. They focus the figure,
+  // so that the next Tab enters it.
   function offerToSkip() {
     const places = document.querySelectorAll(".d2lmini-place[id^=figure-]");
     for (const place of places) {
@@ -148,8 +147,8 @@
     }
   }
 
-  // This script stands in the head, after the states: while the page is still read, the modules
-  // are, too, and each figure starts as soon as its place is there.
+  // This script is in the head, after the states: the modules are loaded while the page is being
+  // parsed, and each figure starts as soon as its place exists.
   const states = {};
   const modules = {};
   for (const script of document.querySelectorAll(STATE)) {
@@ -162,11 +161,11 @@
       );
     }
   }
-  const started = new Map(); // place of a view -> the promise of its figure
+  const started = new Map(); // view element -> promise of its figure
   function startArrived() {
     for (const view of document.querySelectorAll(VIEW)) {
       const text = view.textContent.trimEnd();
-      if (started.has(view) || !text.endsWith("}")) continue; // the rest is still to come
+      if (started.has(view) || !text.endsWith("}")) continue; // not complete yet
       const state = states[JSON.parse(text).model_id];
       // The still picture stays if the browser is too old to run the module.
       if (state) started.set(view, start(view, state, modules[state._esm]).catch(console.error));

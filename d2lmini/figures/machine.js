@@ -1,4 +1,4 @@
-// Chapter 7: a small encoder-decoder; the reader's sentence steps through its blocks.
+// Chapter 7: a small encoder-decoder; the reader's sentence passes through its blocks.
 import { make, matrix, show, slider, strangersNote, textField } from "./matrix.js";
 import { controlState, figure, isText, player, upTo } from "./frame.js";
 import { makeNet, RESERVED, softmax, wordsOf } from "./forward.js";
@@ -6,15 +6,15 @@ import { search } from "./search.js";
 import { diagram } from "./diagram.js";
 import { wordLine } from "./words.js";
 
-const MOST = 5; // words that are read
+const MOST = 5; // maximum number of words
 
-// What a number of the input is made of.
+// Explain an entry of the input.
 function entering({ shortcut, branch }, i, k, block) {
   if (!shortcut) return `from ${block.from}`;
   return `${show(shortcut[i][k], 3)} from the shortcut + ${show(branch[i][k], 3)} from ${block.from}`;
 }
 
-// The sum that a number of the output is: its largest terms, and how many more there are.
+// Explain an entry of the output as a sum: its largest terms, and the number of others.
 function leaving({ X, Y, terms, gain, bias }, i, k, block) {
   if (gain) {
     const mean = X[i].reduce((sum, v) => sum + v) / X[i].length;
@@ -29,7 +29,7 @@ function leaving({ X, Y, terms, gain, bias }, i, k, block) {
   return `${sum.replace(/^ \+ /, "").replace(/^ − /, "−")}${rest}: ${block.sums}`;
 }
 
-// "Q K^T / √4 and W_o" with small letters, and with the hues of Q, K, V, their matrices and output.
+// "Q K^T / √4 and W_o" with subscripts, and with the hues of Q, K, V, their matrices and output
 function formula(text) {
   const parts = text.split(/(W_[qkvo]|[QKV](?![a-z])|Y(?= = \[)|[_^]\w+)/u).map((part) => {
     if (/^[QKVY]$/u.test(part)) return make("b", { className: `hue-${part}` }, part);
@@ -53,14 +53,14 @@ function render({ model, el }) {
   const state = controlState(model, update, { text: isText, block: upTo(blocks.length),
     step: upTo(MOST + 1) });
   const first = state.get();
-  let spoken = first.text; // the last text that had a word in it
+  let spoken = first.text; // the last text that contained a word
 
   const write = (value) => state.set({ text: value, step: 0 });
   const text = textField("English", first.text, write);
-  text.element.lastChild.size = 14; // five words; what it knows stands beside
+  text.element.lastChild.size = 14; // five words; known words are listed next to it
   const vocabulary = wordLine("words it knows", { onChoose: (i) => {
     const words = wordsOf(state.get().text);
-    // A sentence that has ended is followed by a new one.
+    // After the end of a sentence, begin a new one.
     write([...(words.at(-1) === "." ? [] : words), known[i]].join(" "));
   } });
   vocabulary.update(known);
@@ -88,7 +88,7 @@ function render({ model, el }) {
     matrix({ title, rowsAre: "positions", columnsAre: "features", onReach }));
   const all = (m) => m.element.classList.add("compact");
   [input, output].forEach(all);
-  // A weight lights the rows that ask and are asked; those of the other side are not shown.
+  // Pointing at a weight highlights the rows of its query and key; other rows are not shown.
   const onLight = (i, j) => {
     const isCross = blocks[state.get().block].part === "cross";
     [...input.element.querySelectorAll("tbody tr")].forEach((row, r) => {
@@ -98,7 +98,7 @@ function render({ model, el }) {
     output.element.light([output.element.querySelectorAll("tbody tr").length], i);
   };
   let looks = [];
-  let written = []; // what the decoder reads; below, with what it writes
+  let written = []; // the input of the decoder; below, with its output
   const frame = figure(model, el, {
     state,
     title: "The machine",
@@ -113,7 +113,7 @@ function render({ model, el }) {
   function update(given) {
     const typed = wordsOf(given.text);
     text.set(given.text);
-    if (typed.length) spoken = given.text; // without a word, the last sentence stays
+    if (typed.length) spoken = given.text; // without a word, keep the last sentence
     const words = wordsOf(spoken).slice(0, MOST);
     const ids = [...words.map(idOf), srcTokens.indexOf("<eos>")];
     const source = ids.map((id) => srcTokens[id]);
@@ -143,13 +143,13 @@ function render({ model, el }) {
       axes: `rows: positions; columns: ${isOutput ? "words of the vocabulary" : "features"}`,
       explain: (i, k) => `${show(Y[i][k], 3)} = ${leaving(trace[given.block], i, k, block)}${
         isOutput ? `; probability ${show(softmax(Y[i])[k], 3)}` : ""}` });
-    // An attention shows where it looks.
+    // For attention, show the weights.
     const read = block.part === "cross" ? source : tokens;
     if (looks.length !== heads.length) {
       looks = heads.map((_, h) => matrix({ title: `weights A, head ${h}`, rowsAre: "queries",
         columnsAre: "keys", onReach, onLight }));
       looks.forEach(all);
-      onLight(); // the weight that was pointed at may be gone
+      onLight(); // the weight under the pointer may no longer exist
       maps.replaceChildren(...looks.map((m) => m.element));
     }
     looks.forEach((look, h) => look.update({ rows: tokens, columns: read, top: 1,
@@ -161,7 +161,7 @@ function render({ model, el }) {
     const shape = (matrix) => `(${matrix.length}, ${matrix[0].length})`;
     const by = inner ? ` by way of (${X.length}, ${inner})` : "";
     const memory = block.part === "cross" ? ` and ${shape(trace[picture.top].Y)} from the encoder` : "";
-    // In a notebook there are no pages to go to.
+    // A notebook has no pages to link to.
     const link = (to, ...label) => (location.pathname.endsWith(".html")
       ? make("a", { href: to }, ...label) : make("span", {}, ...label));
     about.replaceChildren(

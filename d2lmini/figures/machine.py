@@ -1,4 +1,4 @@
-"""The encoder-decoder, block by block."""
+"""The figure of the encoder-decoder, block by block."""
 
 from matplotlib.patches import Rectangle
 
@@ -8,8 +8,8 @@ from d2lmini.figures.weights import floats, on_cpu, pack
 from d2lmini.figures.widget import Figure
 from d2lmini.support.chapters import CHAPTERS
 
-# What a part of a block is: its name in the picture, what it does, its class, the chapter and
-# section that show the class, what a number of its output is the sum of, and its formula.
+# For each part of a block: its name in the picture, what it does, its class, the chapter and
+# section that show the class, the terms whose sum is an output, and its formula
 HEADS = "products of the heads' outputs with W_o"
 LOOK = (
     "A = softmax(Q K^T / √{{size}}) in each head;  Y = [A V of all heads] W_o;  "
@@ -43,7 +43,7 @@ PARTS = {
                "Y = X W + b;  probabilities = softmax(Y), row by row"),
 }  # fmt: skip
 
-# The kind of box that a part of a block is in the pictures of plots.py
+# Part of a block -> kind of its box in plots.py
 KINDS = {"embedding": "embedding", "attention": "attention", "self": "attention",
          "cross": "attention", "addnorm": "norm", "ffn": "network",
          "output": "output"}  # fmt: skip
@@ -69,13 +69,13 @@ TRIES = [
 
 
 def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, sentence) -> Figure:
-    """The encoder-decoder as a picture; the reader's sentence goes through its blocks.
+    """Show the encoder-decoder as a diagram; the reader's sentence passes through its blocks.
 
     Args:
         state_dict: of a small EncoderDecoder of chapter 7.
         src_tokens, tgt_tokens: the vocabularies' tokens, by id.
         num_heads: of the net.
-        sentence: of known tokens, the first to be shown.
+        sentence: the first one shown, of known tokens.
     Source: chapter 7.
     """
     numbers = on_cpu(state_dict)
@@ -133,9 +133,9 @@ def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, sentence) -> 
 
 
 def block_diagram(blocks):
-    """The blocks of encoder and decoder from the bottom upwards, as a matplotlib figure.
+    """Draw the blocks of encoder and decoder from the bottom up, as a matplotlib figure.
 
-    An add & norm is a thin line above the block that it belongs to.
+    An add & norm is a thin line above its block.
     """
     figure, [[axis]] = empty()
     tops, left = {}, {"encoder": 0, "decoder": 1.2}

@@ -1,12 +1,12 @@
-// Chapter 2: two sentences, two masks; scores, masked scores and weights in step.
+// Chapter 2: two sentences, two masks; scores, masked scores and weights side by side.
 import { checkbox, make, matrix, show, slider, steady, textField, words } from "./matrix.js";
 import { controlState, each, figure, isFlag, isText, upTo } from "./frame.js";
 import { maskedSoftmax } from "./forward.js";
 
 const LIMIT = 8;
 
-// The characters that two words share. Their number is the score: no model yet, but a similarity
-// that one can count, and padding has one like any word.
+// The characters that two words share. Their number is the score: not a model yet, but a similarity
+// that readers can count, and that padding also has.
 const shared = (a, b) => [...new Set(a)].filter((letter) => b.includes(letter));
 
 function render({ model, el }) {
@@ -20,7 +20,7 @@ function render({ model, el }) {
   const start = state.get();
   const replaced = (list, b, value) => list.map((other, i) => (i === b ? value : other));
   const count = (text) => words(text, LIMIT).tokens.length;
-  // The length follows its sentence, as long as the two have agreed.
+  // The length follows its sentence until the reader sets a different one.
   const texts = [0, 1].map((b) => textField(
     `${b ? "Second" : "First"} sentence`, start.sentences[b], (value) => {
       const { sentences, valid_lens: now } = state.get();
@@ -52,7 +52,7 @@ function render({ model, el }) {
       const notes = [note, wrong];
       return notes.filter(Boolean).map((text) => `${b ? "Second" : "First"} sentence: ${text}`);
     }).join(" "));
-    // So that the three stay side by side.
+    // Keeps the three matrices side by side
     rows.flat().forEach((m) => m.element.classList.toggle("compact", steps > 5));
     rows.forEach(([scores, masked, weights], b) => {
       const own = read[b].tokens;

@@ -1,4 +1,4 @@
-"""Two sentences under a padding and a causal mask."""
+"""The figure of two sentences under a padding and a causal mask."""
 
 import math
 
@@ -33,13 +33,13 @@ TRIES = [
 def explore_masks(
     sentences=("the cat sat down", "we slept"), valid_lens=(4, 2)
 ) -> Figure:
-    """Two sentences under a padding and a causal mask.
+    """Show two sentences under a padding and a causal mask.
 
-    A score is the number of letters that two words share.
+    A score is the number of letters that two words have in common.
 
     Args:
         sentences: two, at most eight words each.
-        valid_lens: how many words of each are real.
+        valid_lens: the number of real words in each.
     Source: chapter 2.
     """
     state = {

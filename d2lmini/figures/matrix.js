@@ -1,7 +1,7 @@
-// What the figures share: controls with names, and matrices that can be walked through.
+// Shared by the figures: labelled controls, and matrices that can be explored by keyboard.
 
 // An element with properties and children: make("p", { className: "note" }, "text", child).
-// Text is set as text, so that a token such as <b> stays three characters.
+// Text is inserted as text, so that a token such as <b> stays three characters.
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -12,7 +12,7 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-// A slider, its name before it and its value after it. onChange(value) at every move.
+// A slider between its name and its value. onChange(value) is called at every move.
 export function slider(name, { min, max, step = 1, value, format = String }, onChange) {
   const shown = make("output", {}, format(value));
   const input = make("input", { type: "range", min, max, step, value });
@@ -39,7 +39,7 @@ export function checkbox(name, checked, onChange) {
   return control(input, set, input, name);
 }
 
-// options: value -> what the reader sees
+// options: value -> label
 export function choice(name, options, value, onChange) {
   const entries = Object.entries(options);
   const input = make(
@@ -55,14 +55,14 @@ export function textField(name, value, onChange) {
   const input = make("input", { type: "text", value, dir: "auto", spellcheck: false, size: 24 });
   input.addEventListener("input", () => onChange(input.value));
   const set = (next) => {
-    if (input.value !== next) input.value = next; // else the caret would jump
+    if (input.value !== next) input.value = next; // setting it always would move the caret
   };
   return control(input, set, name, input);
 }
 
-// The words of a text: at most limit of them, each at most 20 characters, and what was left out.
+// The words of a text, at most limit words of at most 20 characters; and what was left out.
 export function words(text, limit) {
-  // Control characters and the marks that turn the writing direction are no part of a word.
+  // Words exclude control characters and marks of writing direction.
   const clean = text.slice(0, 2000).replace(/[\p{Cc}\p{Cf}]/gu, " ").trim();
   const all = clean === "" ? [] : clean.split(/\s+/u);
   const tokens = all.slice(0, limit).map((word) => [...word].slice(0, 20).join(""));
@@ -73,41 +73,41 @@ export function words(text, limit) {
   return { tokens, note };
 }
 
-// What is said of words that a net does not know: the first of them, at most 20 characters each.
+// The note about unknown words: the first few, at most 20 characters each.
 export function strangersNote(words) {
   if (!words.length) return "";
   const first = words.slice(0, 5).map((word) => [...word].slice(0, 20).join(""));
   return `Not in the vocabulary, read as <unk>: ${first.join(", ")}${words.length > 5 ? ", …" : ""}.`;
 }
 
-// A text whose words for query, key, value and output have their hues.
+// Colour the words for query, key, value and output in a text.
 export const hued = (text) =>
   text.split(/\b(quer(?:y|ies)|keys?|values?|output)\b/u).map((part, n) =>
     (n % 2 ? make("span", { className: `hue-${{ q: "Q", k: "K", v: "V", o: "Y" }[part[0]]}` }, part)
       : part));
 
-// A number as the figures write it; a minus sign, not a hyphen.
+// Format a number, with a minus sign instead of a hyphen.
 export function show(number, digits = 2) {
   if (number === -Infinity) return "−∞";
   return number.toFixed(digits).replace("-", "−").replace(/^−(0\.?0*)$/, "$1");
 }
 
-// Keeps the height of an element, in rem, whatever it shows: nothing below may jump.
+// Fix the height of an element, in rem, so that nothing below it jumps.
 export function steady(element, height) {
   element.classList.add("steady");
   element.style.setProperty("--high", `${height}rem`);
   return element;
 }
 
-// A table of numbers. Tab reaches it, arrow keys walk in it, the pointer points; whatever is
-// reached is explained in words by update's explain(i, j), through the function onReach. onChoose(i, j)
-// is called when a cell is clicked, or Enter pressed on it; onLight(i, j) when a cell is pointed at,
-// and without numbers when none is any more. point(i, j) points at a cell, point() at none.
+// A table of numbers. Tab focuses it, and arrow keys or the pointer select a cell, which
+// update's explain(i, j) describes in words, through onReach. onChoose(i, j) is called when a cell is
+// clicked or Enter is pressed on it; onLight(i, j) when a cell is pointed at, and without arguments
+// when none is any more. point(i, j) points at a cell, point() at none.
 //
-// update({ rows, columns, value, explain, ... }): labels of both axes; value(i, j) a number;
-// top the number that gets the deepest colour, Infinity for no colours; digits of the numbers, null
-// for none; heading in place of the title, a remark after it, axes in place of what rows and columns
-// are; mark and markColumn, a row and a column to point out.
+// update({ rows, columns, value, explain, ... }): the labels of both axes; value(i, j), a number;
+// top, the number with the deepest colour, Infinity for no colours; digits of the numbers, null for
+// none; heading instead of the title, a remark after it, axes instead of the names of rows and
+// columns; mark and markColumn, a row and a column to highlight.
 export function matrix({ title, rowsAre, columnsAre, onReach, onChoose, onLight }) {
   const name = make("span", { className: "name" }, title);
   const shape = make("span", { className: "shape" });
@@ -123,8 +123,8 @@ export function matrix({ title, rowsAre, columnsAre, onReach, onChoose, onLight 
   let state = { rows: [], columns: [] };
   let cursor = [0, 0];
 
-  // Marks the row and the column of a cell, here and in the matrices beside this one: the same
-  // cell if they are alike, the row if only the rows are. No cell: nothing is marked.
+  // Highlight the row and column of a cell, here and in neighbouring matrices: the same cell if
+  // their labels agree, the row if only the rows agree; nothing without a cell.
   element.light = (like, i, j) => {
     const alike = cells.length === like[0] ? [i, cells[0]?.length === like[1] ? j : null] : [];
     [...body.rows].forEach((row, r) => row.firstChild.classList.toggle("at", r === alike[0]));
@@ -147,12 +147,12 @@ export function matrix({ title, rowsAre, columnsAre, onReach, onChoose, onLight 
     cells[i][j].setAttribute("tabindex", "0");
     light(i, j);
     const whole = element.closest(".d2lmini-figure");
-    if (whole) whole.explained = element; // whose number the explanation is about
+    if (whole) whole.explained = element; // the matrix of the explained number
     say(i, j);
   };
   const point = (...place) => (place.length ? reach(...place) : light());
 
-  // The table is built anew only if its shape changes: a keystroke changes numbers, not cells.
+  // Rebuild the table only if its shape changes: a keystroke changes numbers, not cells.
   const build = (rows, columns) => {
     cells = rows.map(() => columns.map(() => make("td", { role: "gridcell", tabIndex: -1 })));
     const corner = make("td");
@@ -196,7 +196,7 @@ export function matrix({ title, rowsAre, columnsAre, onReach, onChoose, onLight 
       ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
     }[event.key];
     if (!step) return;
-    event.preventDefault(); // the page would scroll
+    event.preventDefault(); // else the page would scroll
     const [i, j] = place(event.target);
     cells[i + step[0]]?.[j + step[1]]?.focus();
   });
@@ -229,7 +229,7 @@ export function matrix({ title, rowsAre, columnsAre, onReach, onChoose, onLight 
     }));
     [...body.rows].forEach((row, i) => row.classList.toggle("marked", i === mark));
     [...head.rows[0].cells].forEach((th, j) => th.classList.toggle("marked", j - 1 === markColumn));
-    // Else the sentence below would go on about a number that is no longer there.
+    // Else the sentence below would describe an outdated number.
     if (element.closest(".d2lmini-figure")?.explained === element && cells.length) say(...cursor);
   };
   return { element, update, point };

@@ -1,4 +1,4 @@
-"""Figures of the book. Functions take arrays, never modules."""
+"""Plots of the book. Functions take arrays, never modules."""
 
 from itertools import cycle
 
@@ -13,7 +13,7 @@ from d2lmini.support.arguments import check_count, check_kind
 
 show_as_svg()
 
-# White paper, for notebooks in dark themes too; tools/extensions/dark_plots.py repaints it.
+# White background even in dark themes of notebooks; tools/extensions/dark_plots.py repaints it.
 STYLE = {
     "figure.facecolor": "white",
     "figure.dpi": 110,
@@ -24,9 +24,9 @@ STYLE = {
     "axes.spines.right": False,
     "axes.prop_cycle": plt.cycler(color=CYCLE),
     "image.cmap": SEQUENTIAL.name,
-    "image.interpolation": "none",  # one dot a number; a browser makes squares of them
+    "image.interpolation": "none",  # one pixel per number; the browser scales them up
     "hatch.linewidth": 0.8,
-    "path.simplify_threshold": 0.3,  # of a point: a long line is as light as a short one
+    "path.simplify_threshold": 0.3,  # points: keeps the files of long lines small
 }
 COLOURS = {"plain": "#FFFFFF", "attention": "#F9D5A7", "network": "#BFDCEB", "norm": "#E4E4C9",
            "embedding": "#F3C6CF", "output": "#CFE8CF", "frame": "#F6F6F6"}  # fmt: skip
@@ -36,15 +36,15 @@ def show_heatmaps(
     matrices, xlabel, ylabel, titles=None, figsize=None, xticks=None, yticks=None, rows=None,
     digits=None,
 ):  # fmt: skip
-    """Matrices as images, one row of them a leading index, all on one colour scale.
+    """Show matrices as images in a grid, one row per leading index, on one colour scale.
 
     Args:
         matrices: array (rows, columns, queries, keys), on any device; NaN is hatched.
         xlabel, ylabel: what keys and queries are.
-        titles, rows: one a column, one a row of the grid.
-        figsize: inches; None = by the size of the matrices.
+        titles, rows: one per column and one per row of the grid.
+        figsize: inches; None = from the size of the matrices.
         xticks, yticks: labels of keys and queries, such as tokens.
-        digits: decimals of the numbers written into the cells; None = no numbers.
+        digits: decimals of the numbers in the cells; None = no numbers.
     Raises:
         ValueError: matrices is not four-dimensional, or labels do not fit.
     Source: chapter 9.
@@ -79,7 +79,7 @@ def show_heatmaps(
                 axis.set_title(titles[j])
             if rows is not None and j == 0:
                 axis.set_ylabel(rows[i])
-            for each in (axis.xaxis, axis.yaxis):  # there is no position 2.5
+            for each in (axis.xaxis, axis.yaxis):  # no position 2.5
                 each.set_major_locator(MaxNLocator(integer=True))
             if xticks is not None:
                 axis.set_xticks(range(num_keys), xticks, rotation=90)
@@ -88,13 +88,13 @@ def show_heatmaps(
         figure.supxlabel(xlabel, fontsize=9)
         figure.supylabel(ylabel, fontsize=9)
         is_mask = np.isin(matrices[~np.isnan(matrices)], (0, 1)).all()
-        if not is_mask:  # yes and no need no scale
+        if not is_mask:  # True and False need no scale
             figure.colorbar(image, ax=axes, shrink=0.7)
         plt.show()
 
 
 def check_heatmaps(matrices, digits, **labels):
-    """Matrices on four axes, and a label for each place of an axis; None = no labels."""
+    """Validate the number of axes, and of labels; None = no labels."""
     if matrices.ndim != 4 or not matrices.size:
         shape = "(rows, columns, queries, keys), at least 1 each"
         raise ValueError(f"matrices must have shape {shape}, got {matrices.shape}")
@@ -106,7 +106,7 @@ def check_heatmaps(matrices, digits, **labels):
 
 
 def check_entries(name, entries, size):
-    """So many entries; one string would be taken for its letters."""
+    """Check the number of entries; a string is not a list of its letters."""
     if isinstance(entries, str) or not hasattr(entries, "__len__"):
         check_kind(name, entries, (), "a list")
     if len(entries) != size:
@@ -116,7 +116,7 @@ def check_entries(name, entries, size):
 
 
 def write_numbers(axis, matrix, digits, dark_above):
-    """Write each number into its cell, in white where the colour is dark."""
+    """Write each number into its cell, in white on dark colours."""
     for (query, key), number in np.ndenumerate(matrix):
         if not np.isnan(number):
             colour = "white" if number > dark_above else "black"
@@ -127,13 +127,13 @@ def write_numbers(axis, matrix, digits, dark_above):
 def show_curves(
     x, curves, xlabel, ylabel, figsize=(5, 3), yscale="linear", xscale="linear"
 ):
-    """Lines with a label each; a curve given by several runs shows their mean and spread.
+    """Plot labelled curves; several runs of a curve are shown as mean and spread.
 
     Args:
         x: (points,)
-        curves: label -> (points,) or (runs, points); the band is one standard deviation, but
-            no further than the runs.
-        xscale, yscale: "linear" or "log"; on the first, "log" names each of a few x.
+        curves: label -> (points,) or (runs, points); the band is one standard deviation,
+            limited to the range of the runs.
+        xscale, yscale: "linear" or "log"; a logarithmic x axis with few points labels each.
     Source: chapter 8.
     """
     check_kind("curves", curves, dict, "a dictionary, label -> numbers")
@@ -149,7 +149,7 @@ def show_curves(
             (line,) = axis.plot(x, mean, style, label=label)
             if len(runs) > 1:
                 sd = runs.std(axis=0, ddof=1)
-                # No further than the runs: beyond may be impossible, as a loss below 0.
+                # Not beyond the runs, which may be impossible, such as a negative loss.
                 band = np.clip([mean - sd, mean + sd], runs.min(0), runs.max(0))
                 axis.fill_between(x, *band, alpha=0.2, color=line.get_color())
         axis.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
@@ -162,10 +162,10 @@ def show_curves(
 
 
 def show_table(frame, digits):
-    """A pandas table of numbers; a place without one is empty, where pandas writes NaN.
+    """Show a pandas table of numbers, with empty cells instead of NaN.
 
     Args:
-        digits: after the decimal point.
+        digits: decimals.
     Source: chapter 8.
     """
     from IPython.display import HTML
@@ -174,14 +174,14 @@ def show_table(frame, digits):
 
 
 def show_flow(boxes, arrows, figsize):
-    """A data-flow picture: boxes with text, joined by arrows.
+    """Draw a data-flow diagram: boxes with text, joined by arrows.
 
     Args:
         boxes: name -> (x, y, width, height, text, kind), in inches, (x, y) the lower left
             corner, kind a key of COLOURS, or "none" for text without a box.
-        arrows: (points, text) each: the corners of a path that ends in an arrow head, and what
-            to write beside its first stretch. What goes through a box or an arrow may come last,
-            a key of HUES.
+        arrows: (points, text) each: the corners of a path that ends in an arrow head, and the
+            label of its first segment. A box or an arrow may end with a key of HUES, for what
+            passes through it.
         figsize: inches.
     Source: preface.
     """
@@ -202,7 +202,7 @@ def show_flow(boxes, arrows, figsize):
                 shape = "round,pad=0,rounding_size=0.06"
                 style = {"boxstyle": shape, "fc": COLOURS[kind], "ec": colour}
                 axis.add_patch(FancyBboxPatch((x, y), width, height, **style))
-            # On the colour of another kind a hue would be hard to read.
+            # A hue would be illegible on the colours of other kinds.
             ink = colour if hue and kind in ("plain", "none") else "black"
             place = x + width / 2, y + height / 2
             axis.text(*place, text, ha="center", va="center", color=ink)

@@ -1,4 +1,4 @@
-// Chapter 3: the table of sinusoids, one column as a wave, similarity by distance, and a turn.
+// Chapter 3: the table of sinusoids, a column as a wave, similarity by distance, and a rotation.
 import { choice, make, matrix, show, slider } from "./matrix.js";
 import { among, controlState, figure, upTo } from "./frame.js";
 import { dot, sinusoid } from "./forward.js";
@@ -44,7 +44,7 @@ function render({ model, el }) {
     help: "Choose a number of the table, move a marker, or drag the hand. Dashed hand: position i; solid: i + k.",
   });
   table.element.classList.add("dense");
-  // The hand of i + k follows the pointer: of all offsets that bring it there, the nearest one.
+  // The hand of i + k follows the pointer, with the nearest of all offsets that bring it there.
   movable(dial, dial, { reach: 1.2, step: 1,
     to: (x, y) => {
       const { width: d, base: b, column: c, position: i, offset: old } = state.get();

@@ -1,4 +1,4 @@
-"""The table of sinusoidal positions."""
+"""The figure of the table of sinusoidal positions."""
 
 from matplotlib.patches import Circle
 
@@ -28,13 +28,13 @@ TRIES = [
 
 
 def explore_positions(width=16, base=10000, column=4, position=6, offset=3) -> Figure:
-    """The table of sinusoidal positions and what it does.
+    """Show the table of sinusoidal positions and what it does.
 
     Args:
         width: 4, 8, 16 or 32.
         base: a power of ten, from 10 to 100,000.
-        column: of the table, shown as a wave.
-        position, offset: between which a hand is turned.
+        column: the column of the table to show as a wave.
+        position, offset: the rotation of a hand starts at position and covers offset steps.
     Source: chapter 3.
     """
     state = {
@@ -54,7 +54,7 @@ def explore_positions(width=16, base=10000, column=4, position=6, offset=3) -> F
 
 
 def clocks(codes):
-    """Two positions of the table, (2, width), as the hands of clocks, from the fast to the slow."""
+    """Draw two rows of the table, (2, width), as hands of clocks, from fast to slow."""
     pairs = codes.unflatten(1, (-1, 2))  # (2, clocks, sine and cosine)
     wide = min(4, pairs.shape[1])
     figure, grid = empty(pairs.shape[1] // wide, wide)

@@ -1,4 +1,4 @@
-// Chapter 1: the two copiers of the page repeat the reader's digits.
+// Chapter 1: the two copiers repeat the reader's digits.
 import { make, matrix, show, slider, textField } from "./matrix.js";
 import { controlState, figure, isText, upTo } from "./frame.js";
 import { copied } from "./gru.js";
@@ -7,7 +7,7 @@ import { numbersOf } from "./weights.js";
 
 const NAMES = ["one code", "attention"];
 const [LEAST, MOST] = [2, 16]; // lengths in training
-const MORE = "3141592653589793"; // digits for those who want a longer string
+const MORE = "3141592653589793"; // digits for longer strings
 
 function render({ model, el }) {
   const data = model.get("data");
@@ -15,7 +15,7 @@ function render({ model, el }) {
   const P = numbersOf(data, model.get("weights"));
   const state = controlState(model, update, { digits: isText, place: upTo(MOST) });
   const first = state.get();
-  let digits = []; // the last that could be read
+  let digits = []; // the last valid ones
 
   const typed = textField("Digits", first.digits, (value) => state.set({ digits: value }));
   const length = slider("Length", { min: LEAST, max: MOST, value: LEAST },
@@ -27,7 +27,7 @@ function render({ model, el }) {
     state.set({ digits: (text + MORE.slice(text.length)).slice(0, n) });
   };
   const rows = make("tbody");
-  rows.addEventListener("click", ({ target }) => { // as Place does by keyboard
+  rows.addEventListener("click", ({ target }) => { // like the Place slider for the keyboard
     const cell = target.closest("td");
     if (cell) state.set({ place: cell.cellIndex - 1 });
   });

@@ -1,4 +1,4 @@
-"""Two copiers, one with a single code and one that looks back, and the reader's digits."""
+"""The figure of two copiers of digits, one with a single code and one with attention."""
 
 from d2lmini.figures.stills import curves
 from d2lmini.figures.weights import floats
@@ -24,12 +24,12 @@ TRIES = [
 
 
 def explore_recall(one_code, attention, right) -> Figure:
-    """The copiers of chapter 1 repeat digits that the reader types.
+    """Show the copiers of chapter 1 repeating digits that the reader types.
 
     Args:
-        one_code, attention: the numbers of the two networks, each a state_dict.
-        right: "one code" and "attention" -> for each length from 2 on, the share of strings
-            that came back right at each place, (length,).
+        one_code, attention: the state_dicts of the two networks.
+        right: "one code" and "attention" -> for each length from 2 on, the accuracy at each
+            position, (length,).
     Source: chapter 1.
     """
     numbers = {f"one code.{name}": tensor for name, tensor in one_code.items()}

@@ -1,16 +1,15 @@
-// The search for a translation, and work that pauses: a generator may stop before it goes on.
+// The search for a translation, and pausable work: generators that yield now and then.
 
-// Work done to its end.
+// Run work to its end.
 export function atOnce(work) {
   let step = work.next();
   while (!step.done) step = work.next();
   return step.value;
 }
 
-const LONGEST = 12; // milliseconds, less than a page needs to draw itself 60 times a second
+const LONGEST = 12; // milliseconds, less than a frame at 60 Hz
 
-// The same in portions, between which the page may do its own work; null if isWanted() is false by
-// then.
+// Run work in portions, between which the page stays responsive; null once isWanted() is false.
 export async function inPortions(work, isWanted) {
   let began = performance.now();
   for (;;) {
@@ -31,11 +30,11 @@ const logSoftmax = (logits) => {
 
 // The beamSize most probable translations, best first; greedy search if beamSize is 1.
 //
-// Each is { ids, logProb, alternatives, steps }: what could have come at each step, most probable
-// first, and what decode returned there.
+// Each is { ids, logProb, alternatives, steps }: the candidates at each step, most probable first,
+// and the result of decode there.
 export const search = (...given) => atOnce(searching(...given));
 
-// The same with a pause before each step.
+// The same as pausable work, with a pause before each step.
 export function* searching(net, encoded, { bos, eos, numSteps, beamSize, shown = 5 }) {
   let growing = [{ ids: [bos], logProb: 0, past: null, alternatives: [], steps: [] }];
   const ended = [];
@@ -61,7 +60,7 @@ export function* searching(net, encoded, { bos, eos, numSteps, beamSize, shown =
   return [...ended.sort(byTokens), ...growing.sort(byTokens)].slice(0, beamSize);
 }
 
-// Mean nats per token that the net spends on given target ids, bos first.
+// The mean loss in nats per token on given target ids, bos first.
 export function lossOf(net, encoded, ids) {
   const { logits } = net.decode(ids.slice(0, -1), encoded);
   const losses = logits.map((row, i) => -logSoftmax(row)[ids[i + 1]]);

@@ -1,4 +1,4 @@
-// The front page: type English, read French, see which word looked at which.
+// The front page: type English, read French, see which word attends to which.
 import { make, show, textField } from "./matrix.js";
 import { controlState, figure, isText, player, upTo } from "./frame.js";
 import { makeNet, wordsOf } from "./forward.js";
@@ -14,10 +14,10 @@ function render({ model, el }) {
   const quoted = (piece) => `“${bare(piece)}”`;
   const state = controlState(model, update, { text: isText,
     chosen: (v) => v === -1 || upTo(numSteps)(v) });
-  let [net, lang] = [null, null]; // made when a reader wants another sentence than the first
-  let now = { ...first, text: examples[0] }; // what is shown
+  let [net, lang] = [null, null]; // created when the reader wants a sentence other than the first
+  let now = { ...first, text: examples[0] }; // the translation shown
   let wanted = now.text;
-  let shown = now.written.length; // how many words are written yet
+  let shown = now.written.length; // number of words written so far
 
   const text = textField("English", state.get().text,
     (value) => state.set({ text: value, chosen: -1 }));
@@ -30,7 +30,7 @@ function render({ model, el }) {
     });
     return chip;
   });
-  // Word by word, as the net writes them.
+  // Word by word, as the net writes them
   const writer = player("Write it again", 220, () => {
     shown = 0;
     drawAll();
@@ -52,7 +52,7 @@ function render({ model, el }) {
     help: "Point at a word, or choose it, to see where the network looked. The thicker a line, the more attention (last layer, averaged over its heads). <eos> ends a sentence.",
   });
 
-  // A sentence to what is shown, with pauses.
+  // Translate a sentence, as pausable work.
   function* translate(typed) {
     const { write, ends } = lang;
     const { tokens, ids, strangers, isCut } = lang.read(typed);
@@ -86,7 +86,7 @@ function render({ model, el }) {
           return;
         }
         const made = await inPortions(translate(given.text), () => wanted === given.text);
-        if (!made) return; // typed on
+        if (!made) return; // the reader went on typing
         exhibit(made);
         if (examples.includes(wanted)) writer.play();
       }
@@ -104,12 +104,12 @@ function render({ model, el }) {
 
   function drawAll() {
     const whole = now.written.slice(0, shown).filter((piece) => piece !== "<eos>");
-    // French has no space before these; to the net each is a word of its own.
+    // French has no space before these; to the net each is a separate word.
     translation.textContent = textOf(whole).replace(/ (?=[.,…])/gu, "");
     lines.update({ ...now, visible: shown, chosen: state.get().chosen, shown: bare, classOf });
   }
 
-  // Of the word that is pointed at, or else of the one that is chosen
+  // Explain the word under the pointer, or else the chosen one.
   function explain(pointed) {
     const { chosen } = state.get();
     const one = pointed ?? (chosen >= 0 && chosen < now.written.length ? { side: "written", i: chosen } : null);

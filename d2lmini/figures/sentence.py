@@ -1,19 +1,19 @@
-"""The translator that was trained on sentences people wrote, in the browser."""
+"""The figure of a translator, trained on real sentences, that runs in the browser."""
 
 from d2lmini.figures.arcs import arcs
 from d2lmini.figures.weights import pack_pieces, pieces_and_numbers
 from d2lmini.figures.widget import Figure
 
-NUM_LIKELY = 3  # words that could have come, for each one written
+NUM_LIKELY = 3  # most likely words shown for each word written
 
 
 def explore_sentence(parts, examples, look) -> Figure:
-    """A translator on pieces of words: type English, and see which word looked at which.
+    """Show a subword translator: type English, and see which word attends to which.
 
     Args:
-        parts: of the translator: see SubwordTranslator.parts.
-        examples: English sentences; the first is shown at the start.
-        look: what the net makes of the first: see SubwordTranslator.look.
+        parts: see SubwordTranslator.parts.
+        examples: English sentences; the first is shown initially.
+        look: the translation of the first: see SubwordTranslator.look.
     Source: the front page.
     """
     tokens = parts["tokens"]
@@ -22,7 +22,7 @@ def explore_sentence(parts, examples, look) -> Figure:
     data = {
         **pack_pieces(**parts),
         "examples": [*examples],
-        # Shown before the net has come.
+        # Shown until the net has loaded.
         "first": {
             "read": look.read,
             "written": look.written,

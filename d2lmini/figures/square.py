@@ -1,4 +1,4 @@
-"""Paths on the square of data/square.py, as pictures."""
+"""Plots of paths on the square of data/square.py."""
 
 import matplotlib.pyplot as plt
 import torch
@@ -11,7 +11,7 @@ from d2lmini.support.arguments import check_kind, check_shape
 
 
 def show_square(panels, background=None):
-    """Walkers on the square, side by side, three in a row.
+    """Plot walkers on the square, side by side, three per row.
 
     Args:
         panels: title -> (past, futures): past (steps, 2) is drawn in black, futures is a
@@ -32,14 +32,14 @@ def show_square(panels, background=None):
         for number, (title, (past, futures)) in enumerate(panels.items()):
             axis = axes.flat[number]
             if background is not None:
-                # one line with gaps, which matplotlib makes light
+                # a single line with gaps keeps the file small
                 gaps = torch.full((len(background), 1, 2), torch.nan)
                 line = torch.cat([background, gaps], dim=1).flatten(0, 1)
                 axis.plot(*line.T, color="#BBBBBB", lw=0.5)
             draw_square(axis, past, futures)
             axis.set_title(title)
             axis.label_outer()
-            if number + columns >= len(panels):  # nothing below it
+            if number + columns >= len(panels):  # no panel below it
                 axis.tick_params(labelbottom=True)
                 axis.set_xlabel("x, m")
         axes[0, 0].legend(frameon=False, fontsize=7, loc="upper left")
@@ -47,7 +47,7 @@ def show_square(panels, background=None):
 
 
 def draw_square(axis, past, futures):
-    """One walker: what was observed in black, and futures, label -> (steps, 2)."""
+    """Draw one walker: the observed path in black, and futures, label -> (steps, 2)."""
     check_shape("past", past, "steps", 2)
     axis.add_patch(Circle((0, 0), FOUNTAIN, color="#999999", alpha=0.35))
     axis.plot(*KIOSK, "s", color="#999999", ms=4)

@@ -1,4 +1,4 @@
-// Chapter 6: a stack of ReLU layers in four wirings, forward and backward.
+// Chapter 6: a stack of ReLU layers with four wirings, forward and backward.
 import { dot } from "./forward.js";
 
 export const WIRINGS = ["plain", "shortcuts", "post-norm", "pre-norm"];
@@ -8,10 +8,10 @@ const meanOf = (x) => x.reduce((sum, v) => sum + v, 0) / x.length;
 const times = (W, x) => W.map((row) => dot(row, x));
 const backThrough = (W, g) => g.map((_, k) => W.reduce((sum, row, o) => sum + row[k] * g[o], 0));
 const relu = (x) => x.map((v) => Math.max(0, v));
-// What of a gradient a ReLU lets through on the way back, if x came on the way there
+// The gradient behind a ReLU whose input was x
 const gate = (x, g) => g.map((v, k) => (x[k] > 0 ? v : 0));
 
-// Layer normalisation without scale and shift, and the size that it divided by
+// Layer normalisation without scale and shift, and the standard deviation
 function norm(x) {
   const mean = meanOf(x);
   const size = Math.sqrt(meanOf(x.map((v) => (v - mean) ** 2)) + 1e-5);
@@ -22,13 +22,13 @@ function backThroughNorm({ y, size }, g) {
   return g.map((v, k) => (v - mean - y[k] * along) / size);
 }
 
-// For one point, layer by layer: the stream; what of it came all the way by the shortcut; and the
-// gradient of (answer - target)^2 by it.
+// For one point, layer by layer: the stream; the part that came all the way by the shortcut; and the
+// gradient of (answer - target)^2 with respect to the stream.
 function through(wiring, { enter, leave, layers, scale }, point, target) {
   const weights = layers.map((W) => W.map((row) => row.map((v) => v * scale)));
   const stream = [times(enter, point)];
   const carried = [stream[0]];
-  const back = []; // for each layer: the gradient by its input, from that by its output
+  const back = []; // for each layer: from the gradient of its output to that of its input
   for (const W of weights) {
     const [h, k] = [stream.at(-1), carried.at(-1)];
     if (wiring === "pre-norm") {
@@ -66,12 +66,12 @@ function through(wiring, { enter, leave, layers, scale }, point, target) {
   return { stream, carried, gradients };
 }
 
-// The size of all numbers of several vectors
+// The norm of several vectors together
 const size = (vectors) => Math.sqrt(vectors.reduce((sum, x) => sum + dot(x, x), 0));
 
-// For each place from the entrance to the exit, over all points: how far their streams are apart
-// (root mean square of the distance from their mean, per feature), the size of the gradient of
-// the mean squared error, and the share of the stream that has come by the shortcut.
+// At each depth, over all points: the spread of their streams (root mean square of the distance from
+// their mean, per feature), the size of the gradient of the mean squared error, and the share of the
+// stream that came by the shortcut.
 export function measured(wiring, net, points, targets) {
   const runs = points.map((point, n) => through(wiring, net, point, targets[n]));
   const places = runs[0].stream.map((_, l) => l);

@@ -1,4 +1,4 @@
-"""Matplotlib figures as HTML: for where no script runs."""
+"""Matplotlib figures as HTML, for viewers without scripts."""
 
 import base64
 import html
@@ -8,11 +8,11 @@ import matplotlib.figure
 from d2lmini.figures.colours import CYCLE, DIVERGING, SEQUENTIAL, hatch
 from d2lmini.figures.vectors import as_svg
 
-SIZE = 4, 2.5  # inches, 16 to 10: what the cards of the front page show
+SIZE = 4, 2.5  # inches; 16:10, as on the cards of the front page
 
 
 def still(picture, alt: str, name: str = "") -> str:
-    """A matplotlib figure as HTML that needs nothing else; name is where links lead."""
+    """Write a matplotlib figure as self-contained HTML; name is the target of links."""
     data = base64.b64encode(as_svg(picture).encode()).decode()
     image = f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{data}">'
     place = f' id="figure-{name}"' if name else ""
@@ -20,9 +20,9 @@ def still(picture, alt: str, name: str = "") -> str:
 
 
 def empty(rows=1, columns=1):
-    """A matplotlib figure that no notebook shows by itself, and its axes, (rows, columns).
+    """Create a matplotlib figure that notebooks do not show automatically; also its axes.
 
-    It is drawn for a card of 280 pixels: few things, large, in letters of at least 9 points.
+    It is for a card of 280 pixels: few, large elements and text of at least 9 points.
     """
     figure = matplotlib.figure.Figure(figsize=SIZE, layout="constrained")
     figure.set_facecolor("white")
@@ -30,7 +30,7 @@ def empty(rows=1, columns=1):
 
 
 def curves(x, lines, xlabel, ylabel, **scales):
-    """Lines, name -> numbers, and what they are called, as a matplotlib figure."""
+    """Draw labelled lines, name -> numbers, as a matplotlib figure."""
     figure, [[axis]] = empty()
     axis.set(xlabel=xlabel, ylabel=ylabel, **scales)
     axis.spines[["top", "right"]].set_visible(False)
@@ -43,7 +43,7 @@ def curves(x, lines, xlabel, ylabel, **scales):
 
 
 def panels(matrices, titles, rows=None, columns=None):
-    """Matrices side by side, as a matplotlib figure."""
+    """Draw matrices side by side, as a matplotlib figure."""
     figure, [axes] = empty(columns=len(matrices))
     for axis, matrix, title in zip(axes, matrices, titles, strict=True):
         largest = matrix[matrix.isfinite()].abs().max().item()

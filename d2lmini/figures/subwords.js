@@ -1,8 +1,8 @@
-// Words in pieces, as d2lmini/data/subwords.py takes them apart.
+// Splits words into pieces like d2lmini/data/subwords.py.
 
-export const START = "▁"; // a piece that begins a word begins with it
+export const START = "▁"; // marks pieces that begin a word
 
-// A function from a word to its pieces; merges are pairs of pieces, first learned first.
+// A function from a word to its pieces; merges are pairs of pieces in the order learned.
 export function makeSubwords(merges) {
   const ranks = new Map(merges.map(([left, right], rank) => [`${left} ${right}`, rank]));
   const rankOf = (pieces, i) => ranks.get(`${pieces[i]} ${pieces[i + 1]}`) ?? Infinity;
@@ -26,5 +26,5 @@ export function makeSubwords(merges) {
   };
 }
 
-// The text whose pieces these are.
+// Join pieces into a text.
 export const join = (pieces) => pieces.join("").replaceAll(START, " ").trim();

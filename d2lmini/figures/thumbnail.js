@@ -1,4 +1,4 @@
-// A matrix as a small picture that can be chosen.
+// A matrix as a small, selectable picture.
 import { make } from "./matrix.js";
 
 const CELL = 6;
@@ -12,12 +12,12 @@ function thumbnail(title, onChoose) {
     canvas.width = weights[0].length * CELL;
     canvas.height = weights.length * CELL;
     const pen = canvas.getContext("2d");
-    pen.fillStyle = "#2b87c8"; // to be seen on a light and a dark page, between which one may switch
+    pen.fillStyle = "#2b87c8"; // visible on light and dark pages, since readers may switch
     weights.forEach((numbers, i) => numbers.forEach((weight, j) => {
       pen.globalAlpha = Math.max(0.04, weight);
       pen.fillRect(j * CELL, i * CELL, CELL - 1, CELL - 1);
     }));
-    if (row !== null) { // the decoding step that the reader looks at
+    if (row !== null) { // the selected decoding step
       pen.globalAlpha = 1;
       pen.strokeStyle = "#d55e00";
       pen.strokeRect(0.5, row * CELL - 0.5, canvas.width - 1, CELL);
@@ -29,8 +29,8 @@ function thumbnail(title, onChoose) {
 }
 
 // Thumbnails of all heads: a group for each kind (kind -> its name), a row for each layer.
-// names are such as "cross.0.2"; update(maps, now): maps[kind][layer][head].weights, and of the
-// state kind, layer, head, off and step.
+// Names look like "cross.0.2". update(maps, now): maps[kind][layer][head].weights, and kind, layer,
+// head, off and step of the state.
 export function headPanel(kinds, numLayers, numHeads, onChoose) {
   const entries = Object.keys(kinds).flatMap((kind) =>
     Array.from({ length: numLayers * numHeads }, (_, n) =>

@@ -1,4 +1,4 @@
-// The forward pass of chapter 13's language model, a token at a time, with the names of modern.py.
+// The forward pass of chapter 13's language model, token by token, with the names of modern.py.
 import { attend, dot, linear, maskedSoftmax } from "./forward.js";
 import { numbersOf } from "./weights.js";
 
@@ -7,7 +7,7 @@ export const rmsNorm = (x, gain, epsilon = 1e-5) => {
   return x.map((v, k) => v * scale * gain[k]);
 };
 
-// Features 2j and 2j + 1 turned as hand j turns from position 0 on.
+// Rotate features 2j and 2j + 1 like hand j from position 0.
 export const rotate = (x, position) => x.map((v, k) => {
   const angle = position * 10000 ** -((k - (k % 2)) / x.length);
   return k % 2 ? v * Math.cos(angle) - x[k - 1] * Math.sin(angle)
@@ -24,7 +24,7 @@ export function makeWriter(data, bytes) {
     x.slice(h * headSize, (h + 1) * headSize));
   const add = (x, y) => x.map((v, k) => v + y[k]);
 
-  // The token that follows past, which is what a former call returned; the first if null.
+  // Process the token after past, the result of an earlier call; the first token if it is null.
   function step(id, past = null) {
     const position = past ? past.steps : 0;
     const result = { steps: position + 1, caches: [], attention: [] };
@@ -55,14 +55,14 @@ export function makeWriter(data, bytes) {
   return { step, headSize };
 }
 
-// Probabilities of the next token: logits over the temperature, the topK largest alone.
+// Probabilities of the next token: logits divided by the temperature, only the topK largest.
 export function probabilitiesOf(logits, temperature, topK) {
   const ranked = [...logits].sort((a, b) => b - a);
   const least = ranked[Math.min(topK, ranked.length) - 1];
   return maskedSoftmax(logits.map((v) => v / temperature), (j) => logits[j] >= least);
 }
 
-// Index drawn by its probability, with a number from 0 to 1.
+// Sample an index by its probability, from a number between 0 and 1.
 export function drawn(probabilities, number) {
   let sum = 0;
   const found = probabilities.findIndex((p) => {
@@ -72,7 +72,7 @@ export function drawn(probabilities, number) {
   return found >= 0 ? found : probabilities.findLastIndex((p) => p > 0);
 }
 
-// A number from 0 to 1 that looks random, always the same for the same seed and place.
+// A pseudorandom number between 0 and 1, determined by seed and place.
 export function chance(seed, place) {
   let t = (seed * 0x9e3779b1 + place * 0x85ebca6b + 0x6d2b79f5) >>> 0;
   t = Math.imul(t ^ (t >>> 15), t | 1);

@@ -1,4 +1,4 @@
-// Chapter 8: the training run that the page made, epoch by epoch.
+// Chapter 8: the training run of the page, epoch by epoch.
 import { choice, make, matrix, show, slider, steady } from "./matrix.js";
 import { controlState, figure, player, upTo } from "./frame.js";
 import { lines } from "./lines.js";
@@ -14,7 +14,7 @@ function render({ model, el }) {
     first.sentence, (i) => state.set({ sentence: Number(i) }));
   const head = choice("Cross-attention", Object.fromEntries(heads.map((name, i) => [i, name])),
     first.head, (i) => state.set({ head: Number(i) }));
-  // A logarithmic axis: the numbers of the last epochs differ as much as those of the first.
+  // A logarithmic axis shows differences in late epochs as well as in early ones.
   const curve = lines({ title: "Training loss, nats a token (logarithmic scale)", xIs: "epoch",
     onReach: (epoch, step) => {
       if (step) { // from one checkpoint to the next
@@ -57,7 +57,7 @@ function render({ model, el }) {
       const { text } = outputs[i];
       const row = make("tr", { className: i === sentence ? "chosen" : "" }, make("td", {}, s.english),
         make("td", {}, text || "(nothing)"), make("td", {}, text === s.french ? "the same" : s.french));
-      row.addEventListener("click", () => state.set({ sentence: i })); // as Sentence does by keyboard
+      row.addEventListener("click", () => state.set({ sentence: i })); // like the Sentence control for the keyboard
       return row;
     }));
     const { reads, weights } = outputs[sentence];

@@ -1,4 +1,4 @@
-"""A training run, epoch by epoch."""
+"""The figure of a training run, epoch by epoch."""
 
 from textwrap import fill
 
@@ -9,12 +9,12 @@ from d2lmini.figures.widget import Figure
 
 
 def explore_training(losses, checkpoints, pairs) -> Figure:
-    """A training run, epoch by epoch: loss, translations, cross-attention.
+    """Show a training run, epoch by epoch: loss, translations, cross-attention.
 
     Args:
-        losses: of every epoch, in nats.
+        losses: the loss of every epoch, in nats.
         checkpoints: epoch -> for each pair, what predict_seq2seq returned after that epoch.
-        pairs: sentences and their translations.
+        pairs: sentences and their reference translations.
     Source: chapter 8.
     """
     sentences = [
@@ -71,7 +71,7 @@ def explore_training(losses, checkpoints, pairs) -> Figure:
 
 
 def learned(sentence, texts):
-    """A sentence and its translations, epoch -> text, as a matplotlib figure."""
+    """Draw a sentence and its translations, epoch -> text, as a matplotlib figure."""
     figure, [[axis]] = empty()
     axis.axis("off")
     axis.set(xlim=(0, 1), ylim=(len(texts) + 0.5, -0.5))

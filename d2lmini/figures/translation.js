@@ -1,11 +1,11 @@
-// What a trained translator makes of a sentence: all that the figure of chapter 9 shows.
+// The translation of a sentence, with everything that the figure of chapter 9 shows.
 import { normalise } from "./forward.js";
 import { lossOf, search, searching } from "./search.js";
 
-const SHOWN = 5; // words that could have come
+const SHOWN = 5; // alternatives
 
-// With pauses. lang: of languages.js; examples: pairs of a sentence and its translation, if one is
-// known; the rest is what the reader has chosen.
+// Pausable work. lang: from languages.js; examples: pairs of a sentence and its translation, if known;
+// the last argument is the state of the controls.
 export function* translation(net, lang, examples, { text, padding, beam, hypothesis, off }) {
   const source = lang.read(text, padding);
   const encode = (switchedOff) => net.encode(source.ids, new Set(switchedOff), [], source.real);
@@ -16,7 +16,7 @@ export function* translation(net, lang, examples, { text, padding, beam, hypothe
   const best = found[chosen];
   const decoded = net.decode(best.ids.slice(0, -1), encoded);
 
-  // The loss of the reference, if the sentence has one, else of what all heads together write.
+  // The loss on the reference translation or, without one, on the output of all heads together.
   function judge() {
     const { bos, eos, unk, numSteps } = how;
     const whole = off.length ? encode([]) : encoded;

@@ -17,11 +17,11 @@ const KINDS = {
   cross: "cross-attention",
 };
 const VIEWS = { arcs: "arcs", weights: "weights", masked: "masked scores", raw: "raw scores" };
-const AFRESH = { hypothesis: 0, step: 0 }; // of another sentence, or of another search
+const AFRESH = { hypothesis: 0, step: 0 }; // after a new sentence or a new search
 
 function render({ model, el }) {
   const data = model.get("data");
-  // What there is of each net: its words, its examples, and small maps of its heads.
+  // For each net: its languages, its examples, and thumbnails of its heads
   const nets = Object.fromEntries(data.nets.map(([name, given]) => {
     const { examples, num_layers: numLayers, num_heads: numHeads } = given;
     const example = choice("Example",
@@ -40,8 +40,8 @@ function render({ model, el }) {
   const first = state.get();
   const type = (value) => state.set({ text: value, ...AFRESH });
   const chosenNet = () => nets[state.get().net];
-  let now = null; // what is shown
-  let turn = 0; // of the updates, so that a slow one is not shown after a later one
+  let now = null; // the translation shown
+  let turn = 0; // counts updates, so that a slow one cannot replace a later one
 
   const which = choice("Network", Object.fromEntries(Object.entries(nets).map(
     ([name, { lang, num_pieces: numPieces }]) => [name, lang.words ? `of this page: ${lang.words.length} words`
@@ -105,7 +105,7 @@ function render({ model, el }) {
     turn += 1;
     const [mine, one] = [turn, nets[given.net]];
     follow(given, one);
-    if (given.net === "small") { // at each keystroke, at once
+    if (given.net === "small") { // immediately, at each keystroke
       one.net ??= makeNet(one, model.get("weights"));
       exhibit(given, one, atOnce(translation(one.net, one.lang, one.examples, given)));
     } else translateLater(given, one, () => turn === mine);
@@ -127,9 +127,9 @@ function render({ model, el }) {
     if (made) exhibit(given, one, made);
   }
 
-  // The controls say what is chosen.
+  // Set the controls to the state.
   function follow(given, one) {
-    if (examples.firstChild !== one.example.element) { // another net than before
+    if (examples.firstChild !== one.example.element) { // the net has changed
       examples.replaceChildren(one.example.element, another);
       heads.replaceChildren(one.heads.element);
       known.replaceChildren(one.lang.words ? dictionary.element : "any word, in pieces that it has learned");
@@ -172,7 +172,7 @@ function render({ model, el }) {
     const { kind, layer, head, source, step, lang, isEmpty, view: way, off } = now;
     heading.textContent = `${KINDS[kind]}, layer ${layer}, head ${head}${
       off.includes(`${kind}.${layer}.${head}`) ? " (off: what it fetches counts as 0)" : ""}`;
-    // What was written already stays in its place, and so does the focus.
+    // Elements already in place stay there, and keep the focus.
     const parts = way === "arcs" ? [heading, lines.element] : [output.element, map.element];
     if (stage.lastChild !== parts[1]) stage.replaceChildren(...parts);
     const [columns, reads, written] = isEmpty ? [[], [], []] : [now.columns, now.reads, now.written];

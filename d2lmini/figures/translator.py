@@ -1,4 +1,4 @@
-"""A trained translator that runs in the browser."""
+"""The figure of a trained translator that runs in the browser."""
 
 from d2lmini.data import normalise
 from d2lmini.figures.stills import panels
@@ -27,22 +27,22 @@ def explore_translator(
     large_examples=(),
     large_step=0,
 ) -> Figure:
-    """A trained encoder-decoder that runs in the browser, with all of its attention.
+    """Show a trained encoder-decoder that runs in the browser, with all of its attention.
 
-    Beside it, a large one that reads words in pieces, if there is one.
+    Optionally also a large one that works on subwords.
 
     Args:
         state_dict: of an EncoderDecoder of chapter 7.
         src_tokens, tgt_tokens: the vocabularies' tokens, by id.
         num_heads: of the net.
-        num_steps: longest source and target, <eos> included.
-        examples: pairs of a sentence and its translation; the first is shown at the start.
-        translation: the network's translation of the first, for the still picture.
+        num_steps: maximum length of source and target, including <eos>.
+        examples: pairs of a sentence and its translation; the first is shown initially.
+        translation: the network's translation of the first example, for the still picture.
         cross: its cross-attention, (layers, heads, queries, keys).
-        step: of the word whose rivals are shown at the start.
-        large: the large one: see SubwordTranslator.parts.
+        step: of the word whose alternatives are shown initially.
+        large: the large translator: see SubwordTranslator.parts.
         large_examples: English sentences for it.
-        large_step: as step, of the first of them.
+        large_step: like step, for the first of them.
     Source: chapter 9.
     """
     numbers = on_cpu(state_dict)

@@ -1,16 +1,16 @@
-// Chapter 5: the hidden units of a network as lines in the plane, and a token that wakes them.
+// Chapter 5: the hidden units of a network as lines in the plane, and a token that activates them.
 import { checkbox, choice, make, matrix, show, slider } from "./matrix.js";
 import { between, controlState, each, figure, isFlag, upTo } from "./frame.js";
 import { draw, movable } from "./lines.js";
 
-const [LOW, HIGH] = [-0.5, 1.5]; // of both features, in the picture
+const [LOW, HIGH] = [-0.5, 1.5]; // range of both features in the picture
 const MIDDLE = (LOW + HIGH) / 2;
-const CELLS = 25; // a side of the picture
+const CELLS = 25; // per side of the picture
 const CORNERS = [[0, 0], [0, 1], [1, 0], [1, 1]];
 const PARTS = ["key a", "key b", "bias", "value"];
 
-// One output of a network with one hidden layer: of each unit the sum and, after the ReLU, the
-// weight of its value; and the matrix of this token alone, from the units that are awake.
+// An output of a network with one hidden layer: for each unit, the sum and, after the ReLU, the weight
+// of its value; and the matrix for this token alone, from the active units.
 function look([a, b], units, relu) {
   const sums = units.map(([ka, kb, bias]) => ka * a + kb * b + bias);
   const awake = sums.map((sum) => !relu || sum > 0);
@@ -53,13 +53,13 @@ function render({ model, el }) {
   const size = (HIGH - LOW) / CELLS;
   const middles = Array.from({ length: CELLS ** 2 }, (_, n) =>
     [n % CELLS, Math.floor(n / CELLS)].map((i) => LOW + (i + 0.5) * size));
-  const at = ([a, b]) => [a - MIDDLE, MIDDLE - b]; // in the svg, whose middle is the origin
+  const at = ([a, b]) => [a - MIDDLE, MIDDLE - b]; // in the svg, with the origin at its centre
   const cells = middles.map((point) => {
     const [x, y] = at(point);
     return draw("rect", { x: x - size / 2, y: y - size / 2, width: size, height: size,
       "shape-rendering": "crispEdges" });
   });
-  const minus = draw("path", { stroke: "currentColor", "stroke-width": 0.008 }); // without colour
+  const minus = draw("path", { stroke: "currentColor", "stroke-width": 0.008 }); // for readers without colour
   const over = draw("g");
   const plane = draw("svg", { viewBox: `${LOW - MIDDLE} ${LOW - MIDDLE} ${HIGH - LOW} ${HIGH - LOW}`,
     class: "plane units", tabindex: 0, role: "application" }, draw("g", {}, ...cells), minus, over);

@@ -1,4 +1,4 @@
-"""The hidden units of a small network as lines, and a token that wakes them."""
+"""The figure of the hidden units of a small network as lines, and a token that activates them."""
 
 import torch
 
@@ -26,11 +26,11 @@ TRIES = [
 
 
 def explore_units(keys, biases, values, token=(0.35, 0.3)) -> Figure:
-    """One output of a network of two features and three hidden units, which can be changed.
+    """Show an output of an editable network with two features and three hidden units.
 
     Args:
-        keys: (3, 2), a row a unit; between -3 and 3, as the rest.
-        biases, values: (3,), what a unit adds to its sum, and what it writes.
+        keys: (3, 2), a row per unit; between -3 and 3, as are the others.
+        biases, values: (3,), the bias and the output weight of each unit.
         token: the features a and b, between -0.5 and 1.5.
     Source: chapter 5.
     """

@@ -1,4 +1,4 @@
-"""Matplotlib figures as SVG: sharp at any size, and small."""
+"""Matplotlib figures as small SVG files, sharp at any size."""
 
 import io
 import re
@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 SVG, LINK = "http://www.w3.org/2000/svg", "{http://www.w3.org/1999/xlink}href"
 ElementTree.register_namespace("", SVG)
 
-# Verdana has the widths of DejaVu Sans, for readers who do not have that.
+# Verdana has the same widths as DejaVu Sans, for readers without it.
 ROOT = {
     "font-family": "'DejaVu Sans', Verdana, sans-serif",
     "font-size": "9px",  # the size of most letters
-    "stroke-linejoin": "round",  # matplotlib's, instead of a rule for the whole page
+    "stroke-linejoin": "round",  # matplotlib's, which otherwise comes as a rule for the whole page
     "stroke-linecap": "butt",
 }
 USUAL = re.compile(r"(?:font-family: 'DejaVu Sans'(?:,[^;]*)?|font-size: 9px)(?:; |$)")
@@ -26,24 +26,24 @@ LONG = re.compile(r"\d+\.\d{2,}")
 
 
 def as_svg(picture: Figure, **how) -> str:
-    """A figure as SVG, the same for the same figure; how is for savefig.
+    """Write a figure as reproducible SVG; how is passed to savefig.
 
-    Letters stay letters, half as heavy as their outlines, but for those of a rare font.
+    Letters stay text, half the size of their outlines, except in rare fonts.
     """
     root = drawn(picture, "none", how)
     if "font-family" in ElementTree.tostring(root, encoding="unicode"):
         root = drawn(picture, "path", how)
     width, height = map(float, root.get("viewBox").split()[2:])
-    scale = picture.dpi / 72  # as large as a picture of dots would be
+    scale = picture.dpi / 72  # the same size as a bitmap would have
     size = {"width": f"{width * scale:.0f}", "height": f"{height * scale:.0f}"}
     root.attrib.update(ROOT | size)
     return ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
 
 
 def drawn(picture, letters, how):
-    """A figure as the root element of its SVG, with letters as letters or as outlines."""
+    """Write a figure as SVG with letters as text or as outlines, and parse its root."""
     file = io.StringIO()
-    # Without a salt the names in it are random.
+    # Without a salt, ids are random.
     with matplotlib.rc_context({"svg.hashsalt": "d2lmini", "svg.fonttype": letters}):
         picture.savefig(file, format="svg", metadata={"Date": None}, **how)
     root = ElementTree.fromstring(file.getvalue())
@@ -52,18 +52,18 @@ def drawn(picture, letters, how):
 
 
 def two_decimals(number):
-    """A match of LONG, with fewer digits."""
+    """Round a match of LONG to two decimals."""
     return f"{round(float(number[0]), 2):g}"
 
 
 def make_light(root):
-    """Take away what nobody sees: names, groups, defaults, less than 1/100 of a point."""
+    """Remove what nobody sees: ids, groups, defaults, digits below 1/100 of a point."""
     text = ElementTree.tostring(root, encoding="unicode")
     used = set(re.findall(r'(?:url\(|href=")#([\w-]+)', text))
     styles = {shape.get("id"): shape.get("style") for shape in root.iter()}
 
     def lighter(element):
-        """The element; instead of a group that says nothing, what is in it."""
+        """Replace a group without attributes by its children."""
         if element.tag in (f"{{{SVG}}}metadata", f"{{{SVG}}}style"):
             return []
         element.tail, element.text = None, None if len(element) else element.text
@@ -74,10 +74,10 @@ def make_light(root):
         if link:
             element.set("href", link)
             if element.get("style") == styles.get(link[1:], ""):
-                # what it shows has that style already
+                # its children already have that style
                 element.attrib.pop("style", None)
         for name, value in element.items():
-            if name == "transform":  # where a small number may scale a large one
+            if name == "transform":  # small factors may scale large numbers
                 value = NO_TURN.sub("", value)
                 value = MOVE.sub(lambda move: LONG.sub(two_decimals, move[0]), value)
             elif name != "href":
@@ -96,16 +96,16 @@ def make_light(root):
 
 
 def show_as_svg():
-    """From now on, a notebook shows plots as SVG."""
+    """Make notebooks show plots as SVG."""
     shell = get_ipython()
     if shell is not None:
         from matplotlib_inline.backend_inline import set_matplotlib_formats
 
-        set_matplotlib_formats("svg")  # and no PNG beside it
+        set_matplotlib_formats("svg")  # and no PNG as well
         formatter = shell.display_formatter.formatters["image/svg+xml"]
         formatter.for_type(Figure, plot_as_svg)
 
 
 def plot_as_svg(figure):
-    """What a notebook shows of a plot: no empty margins, and fine dots where it has dots."""
+    """Write a plot for notebooks: tight margins, and high resolution for embedded bitmaps."""
     return as_svg(figure, bbox_inches="tight", dpi=2 * figure.dpi)

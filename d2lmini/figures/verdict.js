@@ -1,11 +1,11 @@
-// Chapter 10: a classifier of reviews, and what each word does to its verdict.
+// Chapter 10: a review classifier, and the effect of each word on its verdict.
 import { choice, make, matrix, show, steady, strangersNote, textField } from "./matrix.js";
 import { controlState, figure, isText, upTo } from "./frame.js";
 import { makeNet, RESERVED, wordsOf } from "./forward.js";
 import { headPanel } from "./thumbnail.js";
 import { wordLine } from "./words.js";
 
-const SHOWN = 6; // replacements that are listed
+const SHOWN = 6; // replacements listed
 
 function render({ model, el }) {
   const data = model.get("data");
@@ -18,7 +18,7 @@ function render({ model, el }) {
   const state = controlState(model, update, { text: isText, chosen: upTo(numSteps),
     layer: upTo(numLayers), head: upTo(numHeads) });
   const first = state.get();
-  const positive = labels.length - 1; // the class whose probability is followed
+  const positive = labels.length - 1; // the class whose probability is shown
 
   const text = textField("Review", first.text, (value) => state.set({ text: value }));
   text.element.classList.add("long");
@@ -62,7 +62,7 @@ function render({ model, el }) {
     return { ...encoded, ...net.classify(encoded.memory) };
   };
   const chosenOf = ({ chosen }) => Math.min(chosen, words.length - 1);
-  let words = wordsOf(first.text).slice(0, numSteps - 1); // the last review that could be read
+  let words = wordsOf(first.text).slice(0, numSteps - 1); // the last valid review
 
   function put(word) {
     const chosen = chosenOf(state.get());
@@ -70,7 +70,7 @@ function render({ model, el }) {
     state.set({ text: next.join(" ") });
   }
 
-  // The words that change the verdict most where the chosen word stands.
+  // The words that change the verdict most in place of the chosen word
   function tryEveryWord() {
     const chosen = chosenOf(state.get());
     const now = judge(idsOf(words)).probabilities[positive];

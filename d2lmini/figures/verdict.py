@@ -1,4 +1,4 @@
-"""A trained classifier of reviews that runs in the browser."""
+"""The figure of a trained review classifier that runs in the browser."""
 
 from matplotlib.patches import Rectangle
 
@@ -12,16 +12,16 @@ from d2lmini.figures.widget import Figure
 def explore_verdict(
     state_dict, tokens, num_heads, num_layers, num_steps, examples, labels, first
 ) -> Figure:
-    """A trained classifier that runs in the browser: its verdict, and what each word did to it.
+    """Show the verdict of a trained classifier, in the browser, and the effect of each word on it.
 
     Args:
         state_dict: of a Classifier of chapter 10 with a TransformerEncoder.
         tokens: the vocabulary's tokens, by id.
         num_heads, num_layers: of the encoder.
-        num_steps: longest review, <eos> included.
-        examples: reviews; the first is shown at the start.
+        num_steps: maximum length of a review, including <eos>.
+        examples: reviews; the first is shown initially.
         labels: the names of the classes.
-        first: what classify says of the first example, for the still picture.
+        first: the result of classify on the first example, for the still picture.
     Source: chapter 10.
     """
     numbers = on_cpu(state_dict)
@@ -61,7 +61,7 @@ def explore_verdict(
 
 
 def weighed(words, weights, label):
-    """Words on the colours of their weights, and the verdict, as a matplotlib figure."""
+    """Draw words coloured by their weights, and the verdict, as a matplotlib figure."""
     figure, [[axis]] = empty()
     axis.axis("off")
     wide = 3

@@ -1,14 +1,14 @@
-// Chapter 11: an observed path to drag, and where the forecaster and constant velocity go on.
+// Chapter 11: an observed path to drag, with the forecasts of the net and of constant velocity.
 import { choice, make, matrix, show, slider } from "./matrix.js";
 import { among, between, controlState, each, figure, upTo } from "./frame.js";
 import { makeNet } from "./forward.js";
 import { forecast } from "./forecast.js";
 import { draw, movable } from "./lines.js";
 
-const REACH = 17; // the picture goes from -REACH to REACH, in metres
-const HANDLES = { start: 0, middle: 0.5, end: 1 }; // where on the path, as a share of it
+const REACH = 17; // the picture extends from -REACH to REACH, in metres
+const HANDLES = { start: 0, middle: 0.5, end: 1 }; // positions on the path, as fractions of it
 const CIRCLES = { 0.5: "one half", 0.9: "nine tenths" };
-// By how much a point of the path follows each handle: the parabola through the three.
+// How much each point of the path follows each handle: the parabola through the three
 const FOLLOWS = [
   (t) => 2 * (t - 0.5) * (t - 1), (t) => 4 * t * (1 - t), (t) => 2 * t * (t - 0.5),
 ];

@@ -1,4 +1,4 @@
-"""A trained forecaster of paths that runs in the browser."""
+"""The figure of a trained path forecaster that runs in the browser."""
 
 from d2lmini.data.paths import STEP_SECONDS
 from d2lmini.data.square import FOUNTAIN, HALF, KIOSK
@@ -27,14 +27,14 @@ TRIES = [
 
 
 def explore_walk(state_dict, num_heads, num_layers, examples, seen, first) -> Figure:
-    """A trained forecaster that runs in the browser: drag what was observed, see what follows.
+    """Show the forecasts of a trained net, in the browser, for an observed path to drag.
 
     Args:
         state_dict: of a Forecaster of chapter 11 with a PathEncoder.
         num_heads, num_layers: of the encoder.
         examples: name -> (past, future), each (steps, 2), on the square of data/square.py.
         seen: (paths, steps, 2), drawn in grey: where people walk.
-        first: what the net says of the first example, means (steps, 2), for the still picture.
+        first: the forecast for the first example, means (steps, 2), for the still picture.
     Source: chapter 11.
     """
     numbers = on_cpu(state_dict)
@@ -73,5 +73,5 @@ def explore_walk(state_dict, num_heads, num_layers, examples, seen, first) -> Fi
 
 
 def _rounded(path):
-    """A path as nested lists, to the centimetre."""
+    """A path as nested lists, rounded to centimetres."""
     return path.double().round(decimals=2).tolist()

@@ -1,8 +1,8 @@
-// The numbers of a state_dict by their names: matrices and vectors.
+// The matrices and vectors of a state_dict by name.
 //
-// shapes: pairs of a name and a shape, in the order of the bytes. bits: of a number, 32 or 16; or 8 or
-// less: then each row of a matrix is a scale, and whole numbers of so many bits. The scale and the
-// vectors have 32 bits if the whole numbers have 8, else 16.
+// shapes: pairs of a name and a shape, in the order of the bytes. bits per number: 32 or 16; or 8 or
+// fewer: then each row of a matrix is a scale and integers with this many bits. Scales and vectors
+// have 32 bits if the integers have 8, else 16.
 export function numbersOf({ shapes, bits = 32 }, bytes) {
   const P = {};
   let offset = 0;
@@ -10,14 +10,14 @@ export function numbersOf({ shapes, bits = 32 }, bytes) {
     offset += 4;
     return bytes.getFloat32(offset - 4, true);
   };
-  const half = () => { // a sign, an exponent of 5 bits, and 10 bits behind the point
+  const half = () => { // a sign, an exponent of 5 bits, and a fraction of 10 bits
     const all = bytes.getUint16(offset, true);
     offset += 2;
     const [exponent, rest] = [(all >> 10) & 31, all & 1023];
     const size = exponent ? 2 ** (exponent - 25) * (1024 + rest) : 2 ** -24 * rest;
     return all & 0x8000 ? -size : size;
   };
-  // Plain loops: a page waits for them, and Float32Array.from takes ten times as long.
+  // Plain loops, since the page waits: Float32Array.from takes ten times as long.
   const read = (width, one) => {
     const numbers = new Float32Array(width);
     for (let i = 0; i < width; i++) numbers[i] = one();
@@ -28,7 +28,7 @@ export function numbersOf({ shapes, bits = 32 }, bytes) {
     const scale = one();
     const numbers = new Float32Array(width);
     const middle = 2 ** (bits - 1);
-    let [held, count] = [0, 0]; // bits that have been read and belong to the next number
+    let [held, count] = [0, 0]; // bits already read that belong to the next number
     for (let i = 0; i < width; i++) {
       if (count < bits) {
         held = held * 256 + bytes.getUint8(offset);
@@ -50,7 +50,7 @@ export function numbersOf({ shapes, bits = 32 }, bytes) {
   return P;
 }
 
-// What begins with words: the length of their JSON, the JSON, and behind it the numbers.
+// Data that begin with words: the length of their JSON, the JSON, then the numbers.
 export function wordsAndNumbers({ buffer, byteOffset, byteLength }) {
   const length = new DataView(buffer, byteOffset).getUint32(0, true);
   const text = new TextDecoder().decode(new Uint8Array(buffer, byteOffset + 4, length));

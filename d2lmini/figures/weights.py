@@ -1,4 +1,4 @@
-"""The parameters of a network, as forward.js reads them."""
+"""The parameters of a network in the form that forward.js reads."""
 
 import json
 
@@ -8,13 +8,13 @@ from d2lmini.support.eight_bits import from_bytes, to_bytes
 
 
 def on_cpu(numbers):
-    """The numbers of a state_dict in float32, without their gradients."""
+    """The tensors of a state_dict in float32 on the CPU, detached."""
     return {name: tensor.detach().float().cpu() for name, tensor in numbers.items()}
 
 
 def pack(numbers, num_heads, num_layers, bits=32):
-    """What forward.js needs to find its way in the numbers of a state_dict, of so many bits."""
-    # Pairs and no dict: Jupyter sorts the keys of a dict when it saves a notebook.
+    """The layout of a packed state_dict with this many bits per number, for forward.js."""
+    # Pairs, not a dict: Jupyter sorts the keys of a dict when it saves a notebook.
     shapes = [(name, list(tensor.shape)) for name, tensor in numbers.items()]
     return {
         "shapes": shapes,
@@ -25,9 +25,9 @@ def pack(numbers, num_heads, num_layers, bits=32):
 
 
 def pack_pieces(numbers, tied, tokens, merges, num_heads, num_steps):
-    """What the browser needs of a translator on pieces of words: see SubwordTranslator.parts.
+    """The layout of a packed subword translator: see SubwordTranslator.parts.
 
-    But for the pieces, which come with the numbers: see pieces_and_numbers.
+    Its pieces are packed with the numbers: see pieces_and_numbers.
     """
     layers = {
         name.split(".")[3] for name in numbers if name.startswith("encoder.stack")
@@ -41,9 +41,9 @@ def pack_pieces(numbers, tied, tokens, merges, num_heads, num_steps):
 
 
 def pieces_and_numbers(parts):
-    """The pieces of a translator's words and, behind them, its numbers in 8 bits each.
+    """Pack a translator's pieces, followed by its parameters with 8 bits each.
 
-    Only who asks for the network needs its words: a page is lighter without them.
+    Only readers who load the network need its pieces, which would make the page larger.
     """
     words = {"tokens": parts["tokens"], "merges": [*parts["merges"]]}
     text = json.dumps(words, ensure_ascii=False, separators=(",", ":")).encode()
@@ -51,9 +51,9 @@ def pieces_and_numbers(parts):
 
 
 def whole_numbers(tensor, bits):
-    """The whole numbers and scales of to_bytes, but of 8 bits or less.
+    """Quantise like to_bytes, but to 8 bits or fewer: integers and scales.
 
-    Of less, the scales and a vector are rounded to 16 bits.
+    With fewer than 8 bits, the scales and vectors are rounded to 16 bits.
     """
     if bits == 8:
         return to_bytes(tensor)
@@ -61,14 +61,14 @@ def whole_numbers(tensor, bits):
         return tensor.half().float(), 1
     largest = 2 ** (bits - 1) - 1
     scales = (tensor.abs().amax(dim=1, keepdim=True) / largest).half().float()
-    scales = scales.clamp(min=2**-24)  # the smallest number of 16 bits
+    scales = scales.clamp(min=2**-24)  # the smallest positive float16
     return (tensor / scales).round().clamp(-largest, largest).char(), scales
 
 
 def in_bits(numbers, bits=8):
-    """The numbers of a state_dict, a matrix as a scale and a row of whole numbers at a time.
+    """Pack a state_dict, each row of a matrix as a scale and integers.
 
-    A quarter of the size of floats, or less: enough for a figure, and a page should be small.
+    At most a quarter of the size of floats, and accurate enough for a figure.
     """
     kind = "<f4" if bits == 8 else "<f2"
     parts = []
@@ -86,7 +86,7 @@ def in_bits(numbers, bits=8):
 
 
 def floats(numbers, bits=32):
-    """The numbers of a state_dict, one after the other, of so many bits."""
+    """Pack the tensors of a state_dict as floats of this many bits."""
     if bits == 8:
         return in_bits(numbers)
     kind = {32: "<f4", 16: "<f2"}[bits]
@@ -94,9 +94,9 @@ def floats(numbers, bits=32):
 
 
 def bits_of(numbers):
-    """8 or 16 if that loses nothing of the numbers of a state_dict, else 32.
+    """8 or 16 if a state_dict fits into that many bits without loss, or else 32.
 
-    Nothing but the last digit of a float: who has been in 8 bits has other scales the next time.
+    Up to the last digit of a float: quantising 8-bit numbers again changes their scales slightly.
     """
     if all(from_bytes(*to_bytes(t)).allclose(t, 1e-6, 0) for t in numbers.values()):
         return 8

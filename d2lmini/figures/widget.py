@@ -1,7 +1,7 @@
-"""Interactive figures: live in a notebook, and in the built page without a kernel or a network.
+"""Interactive figures: live in notebooks, and in built pages without a kernel or a network.
 
-A figure is a Python builder and, beside it, a module in plain JavaScript, which anywidget runs in
-a notebook and loader.js in a page.
+A figure is a Python builder and a plain JavaScript module next to it, which anywidget runs in a
+notebook and loader.js in a page.
 """
 
 import re
@@ -18,18 +18,18 @@ HERE = Path(__file__).parent
 
 TRY = "name", "set", "notice"
 
-# A page is light: it does without comments.
+# Comments are removed to keep pages small.
 COMMENT = re.compile(r"^ *//.*\n", flags=re.MULTILINE)
 CSS_COMMENT = re.compile(r"/\*.*?\*/\n", flags=re.DOTALL)
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+\.js)";\n', flags=re.MULTILINE)
 
 
 def browser_module(name: str) -> str:
-    """The text of a module of this folder with what it imports put before it, as one module.
+    """Bundle a module of this folder and its imports into one module.
 
     A page from the disk may not import files, and a notebook has no address to import from.
     """
-    parts = {}  # file name -> text, what is needed first
+    parts = {}  # file name -> text, dependencies first
 
     def add(name):
         text = (HERE / name).read_text(encoding="utf-8")
@@ -45,18 +45,18 @@ def browser_module(name: str) -> str:
 
 
 class Figure(anywidget.AnyWidget):
-    """An interactive figure, and a still picture for where no script runs.
+    """An interactive figure, with a still picture for viewers without scripts.
 
     Args:
         module: file name in this folder.
         state: the values of the controls. A reader's changes arrive here: figure.state.
         picture: a matplotlib figure of the first state.
-        alt: what the picture shows, in words.
-        data: numbers and words that the browser needs and does not change.
+        alt: a description of the picture.
+        data: constant numbers and words for the browser.
         weights: parameters of a model: see weights.py.
-        large: those of a second, larger model, which a page loads when it can be read.
-        tries: what there is to try: for each the name of a button, the changes of the first
-            state that it sets, and what to notice then.
+        large: those of a second, larger model, which a page loads once it is readable.
+        tries: suggestions to try: for each the name of a button, its changes to the first state,
+            and what to notice.
     Source: chapter 2.
     """
 
@@ -87,7 +87,7 @@ class Figure(anywidget.AnyWidget):
 
 
 def as_lists(data: dict) -> dict:
-    """Tensors as nested lists, which a page can hold."""
+    """Convert tensors to nested lists, which a page can contain."""
     return {
         k: v.tolist() if isinstance(v, torch.Tensor) else v for k, v in data.items()
     }

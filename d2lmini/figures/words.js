@@ -1,15 +1,15 @@
-// A line of words that can be chosen.
+// A line of selectable words.
 import { make } from "./matrix.js";
 
-// Tab reaches one word, arrow keys walk to the others. onPoint(i) is called when the pointer or the
-// focus is on a word, onPoint(null) when it has left; onChoose(i) when it is chosen.
+// Tab focuses one word, arrow keys move to the others. onPoint(i) is called when the pointer or the
+// focus enters a word, onPoint(null) when it leaves; onChoose(i) when a word is chosen.
 //
-// update(words, { chosen, visible, classOf }): the index of the word that is chosen, if one is; how
-// many can be seen; classOf(word, i) a class for each.
+// update(words, { chosen, visible, classOf }): the index of the chosen word, or null; the number of
+// visible words; classOf(word, i), a class for each.
 export function wordLine(name, { onPoint = () => {}, onChoose = () => {} } = {}) {
   const element = make("div", { className: "tokens", role: "group", "aria-label": name });
   const buttons = element.children;
-  let reached = 0; // the word that Tab reaches
+  let reached = 0; // the word that Tab focuses
 
   const word = (i) => {
     const button = make("button", { type: "button" });
@@ -24,7 +24,7 @@ export function wordLine(name, { onPoint = () => {}, onChoose = () => {} } = {})
     button.addEventListener("keydown", (event) => {
       const other = buttons[i + ({ ArrowLeft: -1, ArrowRight: 1 }[event.key] ?? NaN)];
       if (!other) return;
-      event.preventDefault(); // the page would scroll
+      event.preventDefault(); // else the page would scroll
       button.tabIndex = -1;
       other.tabIndex = 0;
       other.focus();
@@ -32,13 +32,13 @@ export function wordLine(name, { onPoint = () => {}, onChoose = () => {} } = {})
     return button;
   };
 
-  // Buttons are built anew only if their number changes, so that the focus stays on one.
+  // Rebuild the buttons only if their number changes, so that they keep the focus.
   const update = (words, { chosen = null, visible = words.length, classOf = () => "" } = {}) => {
     while (buttons.length > words.length) element.lastChild.remove();
     while (buttons.length < words.length) element.append(word(buttons.length));
     reached = Math.min(reached, Math.max(0, words.length - 1));
     [...buttons].forEach((button, i) => {
-      if (button.textContent !== words[i]) button.textContent = words[i]; // saves a layout
+      if (button.textContent !== words[i]) button.textContent = words[i]; // avoids a layout
       button.className = `token ${classOf(words[i], i)}`.trim();
       button.tabIndex = i === reached ? 0 : -1;
       button.style.visibility = i < visible ? "" : "hidden";
@@ -48,7 +48,7 @@ export function wordLine(name, { onPoint = () => {}, onChoose = () => {} } = {})
   return { element, update };
 }
 
-// The words of a vocabulary that go on with the last one typed; all of them, if none does.
+// The words of a vocabulary that complete the last one typed; all of them if none does.
 // complete(word) is the text with that word in its place.
 export function completions(vocabulary, text) {
   const begun = text.match(/[^\s.,!?]*$/u)[0];

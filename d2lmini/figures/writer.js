@@ -4,9 +4,9 @@ import { between, controlState, each, figure, isText, upTo } from "./frame.js";
 import { dot, normalise, RESERVED } from "./forward.js";
 import { chance, drawn, makeWriter, probabilitiesOf } from "./today.js";
 
-const SHOWN = 8; // candidates that are listed
-const LEAST = 0.0005; // with less they are not
-const ALL = 20; // the slider's last place: no limit
+const SHOWN = 8; // candidates listed
+const LEAST = 0.0005; // smaller probabilities are not listed
+const ALL = 20; // the last value of the slider: no limit
 const NAMES = { K: "key", V: "value" };
 
 function render({ model, el }) {
@@ -44,7 +44,7 @@ function render({ model, el }) {
   const again = button("Begin again, with other luck", () =>
     state.set({ written: [], seed: state.get().seed + 1 }));
   const read = make("p", { className: "tokens" });
-  // Always the same buttons, so that focus stays on one.
+  // Always the same buttons, so that they keep the focus.
   const candidates = Array.from({ length: Math.min(SHOWN, vocabulary.length) }, () => {
     const candidate = { take: make("button", { type: "button" }), share: make("span"),
       bar: make("span", { className: "bar" }) };
@@ -75,7 +75,7 @@ function render({ model, el }) {
     help: "Write a word, and see what is added to the cache.",
   });
 
-  // One pass a token; what was computed for the same beginning is kept.
+  // One pass per token; results for the same prefix are reused.
   let passes = [];
   function run(tokens) {
     const same = tokens.findIndex((id, i) => passes[i]?.id !== id);

@@ -1,4 +1,4 @@
-"""A trained language model that writes in the browser."""
+"""The figure of a trained language model that writes in the browser."""
 
 import torch
 
@@ -29,12 +29,12 @@ TRIES = [
 
 
 def explore_writer(net, tokens, prompts) -> Figure:
-    """A trained language model that runs in the browser: what comes next, and what is kept.
+    """Show the next-token candidates and the cache of a trained language model, in the browser.
 
     Args:
         net: a LanguageModel of chapter 13.
         tokens: the vocabulary's tokens, by id.
-        prompts: prefixes of texts; the first is shown at the start.
+        prompts: prefixes of texts; the first is shown initially.
     Source: chapter 13.
     """
     numbers = on_cpu(net.state_dict())

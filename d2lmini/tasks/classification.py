@@ -1,4 +1,4 @@
-"""A verdict on a text: an encoder, one vector from all positions, a score for each class."""
+"""Text classification: an encoder, pooling over positions, a score for each class."""
 
 from typing import NamedTuple
 
@@ -54,8 +54,8 @@ class Classifier(nn.Module):
 
     Args:
         encoder: called with (tokens, valid_lens); returns (batch, steps, num_hiddens).
-        num_hiddens: width of what it returns.
-        num_classes: labels lie in [0, num_classes).
+        num_hiddens: width of its output.
+        num_classes: labels are in [0, num_classes).
         dropout: probability, on the pooled vector.
     Shapes:
         tokens: (batch, steps), integers; valid_lens: (batch,), None = no padding
@@ -80,7 +80,7 @@ class Classifier(nn.Module):
 
 
 def classification_loss(net, batch):
-    """How well net predicts the label of each text.
+    """The cross-entropy of net on the label of each text.
 
     Args:
         net: called with (tokens, valid_lens); returns logits (batch, num_classes).
@@ -98,9 +98,9 @@ def classification_loss(net, batch):
 
 
 def classification_accuracy(net, batch):
-    """The share of texts whose label net scores highest; with evaluate, of a whole data set.
+    """The share of texts whose label gets the highest score; with evaluate, on a whole data set.
 
-    Args: as classification_loss.
+    Args: as for classification_loss.
     Returns:
         The share, and the number of texts.
     Source: chapter 10.
@@ -113,23 +113,23 @@ def classification_accuracy(net, batch):
 
 
 class Verdict(NamedTuple):
-    """What classify returns.
+    """The result of classify.
 
     Source: chapter 10.
     """
 
     label: int
-    probabilities: list[float]  # one a class
-    tokens: list[str]  # as the net reads them: <eos> at the end, unknown words as <unk>
-    weights: list[float]  # of each token in the pooling; they sum to 1
+    probabilities: list[float]  # one per class
+    tokens: list[str]  # as the net sees them: with <eos>, and <unk> for unknown words
+    weights: list[float]  # of the tokens in the pooling; they sum to 1
 
 
 @torch.no_grad()
 def classify(net, text: str, vocab: Vocab, num_steps: int, device) -> Verdict:
-    """The verdict of net on one text.
+    """Classify one text.
 
     Args:
-        num_steps: longest text, in tokens with <eos>; the rest is cut.
+        num_steps: maximum length in tokens with <eos>; longer texts are cut.
     Raises:
         TypeError, ValueError: an argument has the wrong type or value, or no word is known.
     Source: chapter 10.

@@ -1,4 +1,4 @@
-"""Where a pedestrian will walk: the stacks of chapter 7 on positions instead of words."""
+"""Predict where pedestrians walk: the stacks of chapter 7 on positions instead of words."""
 
 import math
 
@@ -16,7 +16,7 @@ from d2lmini.transformer import DecoderStack, EncoderStack, cached_steps
 
 
 def constant_velocity(past: torch.Tensor, num_steps: int) -> torch.Tensor:
-    """The last step of each path, repeated.
+    """Repeat the last step of each path.
 
     Args:
         num_steps: how many positions to predict.
@@ -33,12 +33,12 @@ def constant_velocity(past: torch.Tensor, num_steps: int) -> torch.Tensor:
 
 
 def displacement_errors(predicted: torch.Tensor, future: torch.Tensor):
-    """How far predicted paths are from what happened, in metres.
+    """The distance between predicted and actual paths, in metres.
 
     Shapes:
         predicted, future: (batch, steps, 2), metres
     Returns:
-        The mean distance over all positions, and over the last positions (ADE and FDE).
+        The mean distance over all positions, and over the final positions (ADE and FDE).
     Raises:
         TypeError, ValueError: the shapes differ, or future is not finite.
     Source: chapter 11.
@@ -50,7 +50,7 @@ def displacement_errors(predicted: torch.Tensor, future: torch.Tensor):
 
 
 def motion_features(past: torch.Tensor) -> torch.Tensor:
-    """Position in units of 3 m, velocity in m/s and acceleration in m/s², at each step.
+    """Compute position in units of 3 m, velocity in m/s and acceleration in m/s² at each step.
 
     In these units all six numbers have about the same size.
 
@@ -69,10 +69,10 @@ def motion_features(past: torch.Tensor) -> torch.Tensor:
 
 
 class FeatureEmbedding(nn.Module):
-    """Real-valued features to vectors: a linear layer, ReLU, plus the positional encoding.
+    """Embed real-valued features: a linear layer, ReLU, plus the positional encoding.
 
     Args:
-        num_features: how many numbers there are at each step.
+        num_features: number of features at each step.
         num_hiddens: width, even.
         dropout: probability, after the positions are added.
     Shapes:
@@ -92,7 +92,7 @@ class FeatureEmbedding(nn.Module):
 class PathEncoder(nn.Module):
     """Motion features, their embedding, and a stack of encoder blocks.
 
-    Args: as EncoderStack.
+    Args: as for EncoderStack.
     Shapes:
         past: (batch, steps, 2), metres
         valid_lens: (batch,), the number of real steps of each path; None = all
@@ -113,18 +113,18 @@ class PathEncoder(nn.Module):
 
 
 class PathDecoder(nn.Module):
-    """From the steps so far to the next one: embedding, decoder blocks, a linear layer.
+    """Predict the next step from those so far: embedding, decoder blocks, a linear layer.
 
-    What the linear layer returns is added to the step that came in.
+    The output of the linear layer is added to the input step.
 
-    Args: as DecoderStack.
+    Args: as for DecoderStack.
     Shapes:
-        steps: (batch, steps, 2), metres: each from one position to the next; all of them, or
-            those that follow the caches
+        steps: (batch, steps, 2), metres, from one position to the next; all steps, or those
+            after the cached ones
         memory: (batch, past steps, num_hiddens), the encoder's output
         memory_mask: broadcastable to (batch, heads, steps, past steps), True = may attend
     Returns:
-        The step that follows each, (batch, steps, 2), and the caches for the next one.
+        The predicted next steps (batch, steps, 2), and the caches for the next call.
     Source: chapter 11.
     """
 
@@ -145,13 +145,13 @@ class PathDecoder(nn.Module):
 
 
 def steps_between(past: torch.Tensor, future: torch.Tensor):
-    """What a decoder is given, and what it should return: each step, and the next.
+    """The input steps of a decoder, and the steps that it should return.
 
     Shapes:
         past: (batch, past steps, 2), future: (batch, steps, 2); metres
     Returns:
-        The last step of the past and all of the future but its last, and all of the future;
-        (batch, steps, 2) each.
+        The last step of the past followed by all future steps but the last; and all future steps.
+        Both are (batch, steps, 2).
     Raises:
         TypeError, ValueError: see arguments.check_path.
     Source: chapter 11.
@@ -164,7 +164,7 @@ def steps_between(past: torch.Tensor, future: torch.Tensor):
 
 
 def walking_loss(net, batch):
-    """How far the next step is from the predicted one, with teacher forcing.
+    """The distance between predicted and actual next steps, with teacher forcing.
 
     Args:
         net: an EncoderDecoder of a PathEncoder and a PathDecoder.
@@ -181,7 +181,7 @@ def walking_loss(net, batch):
 
 @torch.no_grad()
 def roll_out(net, past: torch.Tensor, num_steps: int) -> torch.Tensor:
-    """The path that net predicts, one step at a time, each from its own earlier steps.
+    """Predict a path step by step, each step from the net's own earlier ones.
 
     Args:
         net: an EncoderDecoder of a PathEncoder and a PathDecoder.
@@ -193,7 +193,7 @@ def roll_out(net, past: torch.Tensor, num_steps: int) -> torch.Tensor:
     Source: chapter 11.
     """
     check_arguments(net=net, past=past, num_steps=num_steps)
-    step = past[:, -1:] - past[:, -2:-1]  # the start symbol: the last step seen
+    step = past[:, -1:] - past[:, -2:-1]  # the last observed step serves as <bos>
     steps, caches = [], None
     with eval_mode(net):
         memory = net.encoder(past)
@@ -204,12 +204,12 @@ def roll_out(net, past: torch.Tensor, num_steps: int) -> torch.Tensor:
 
 
 class Forecaster(nn.Module):
-    """All future positions at once, from the encoder's last vector, and how sure they are.
+    """Predict all future positions at once, with their uncertainty, from the encoder's last vector.
 
     Args:
         encoder: called with past; returns (batch, past steps, num_hiddens).
-        num_hiddens: width of what it returns.
-        num_steps: how many positions are predicted.
+        num_hiddens: width of its output.
+        num_steps: number of positions to predict.
     Shapes:
         past: (batch, past steps, 2), metres
     Returns:
@@ -234,7 +234,7 @@ class Forecaster(nn.Module):
 
 
 def gaussian_loss(means, log_sigmas, future):
-    """The negative logarithm of a Gaussian's density, the same width in both directions.
+    """The negative log-likelihood of an isotropic Gaussian.
 
     Shapes:
         means, future: (batch, steps, 2), metres; log_sigmas: (batch, steps)
@@ -253,7 +253,7 @@ def gaussian_loss(means, log_sigmas, future):
 
 
 def forecasting_loss(net, batch):
-    """The mean distance, and a tenth of gaussian_loss, from which the means do not learn.
+    """The mean distance, plus a tenth of gaussian_loss, whose gradient does not reach the means.
 
     Args:
         net: a Forecaster.
@@ -270,7 +270,7 @@ def forecasting_loss(net, batch):
 
 
 def coverage(means, log_sigmas, future, probability: float) -> float:
-    """The share of positions inside the circle that should hold them with this probability.
+    """The share of positions inside the circle that should contain them with this probability.
 
     Shapes:
         means, future: (batch, steps, 2), metres; log_sigmas: (batch, steps)

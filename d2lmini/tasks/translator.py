@@ -1,4 +1,4 @@
-"""A translator that is ready for use: normalised text, pieces of words, one table, 8 bits."""
+"""A translator ready for use: normalised text, subwords, one shared table, 8-bit weights."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -24,16 +24,16 @@ from d2lmini.support.files import read_tensors, write_tensors
 from d2lmini.support.modes import eval_mode
 from d2lmini.transformer import EncoderDecoder, TransformerDecoder, TransformerEncoder
 
-FORMAT, VERSION = "d2lmini translator", 1  # of the files that save writes
+FORMAT, VERSION = "d2lmini translator", 1  # of the files written by save
 NOTES = "merges", "tokens", "sizes", "num_steps", "about"
-SCALE = ".scale"  # after the name of a matrix: what its rows are multiplied by
-# Characters of which pieces are made, as in the figures: more than num_steps pieces have. To split
-# one word takes a time that grows with the square of its length.
+SCALE = ".scale"  # suffix of a matrix name: the scales of its rows
+# Maximum characters of a sentence, as in the figures: more than num_steps pieces have. The time to
+# split a word grows with the square of its length.
 LONGEST_TEXT = 2000
 
 
 class Look(NamedTuple):
-    """A translation and what it came from, all in pieces, <eos> included."""
+    """A translation with its source and weights, in pieces including <eos>."""
 
     read: list[str]
     written: list[str]
@@ -42,15 +42,15 @@ class Look(NamedTuple):
 
 
 class SubwordTranslator:
-    """The network of chapter 7 on subwords, with one table for both languages.
+    """The network of chapter 7 on subwords, with one embedding for both languages.
 
-    The table embeds source and target, and is the output matrix as well.
+    The same matrix embeds source and target, and is also the output matrix.
 
     Args:
         merges: see Subwords.
-        tokens: the pieces that have an id, without the reserved ones, in the order of the ids.
+        tokens: the pieces in the order of their ids, without the reserved ones.
         sizes: num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout.
-        num_steps: longest sentence, in pieces with <eos>.
+        num_steps: maximum sentence length in pieces with <eos>.
     Source: Press and Wolf 2017; chapter 8.
     """
 
@@ -66,7 +66,7 @@ class SubwordTranslator:
         self.about = {}
 
     def encode(self, sentences: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Ids (sentences, num_steps) and valid_lens (sentences,)."""
+        """Turn sentences into ids (sentences, num_steps) and valid_lens (sentences,)."""
         check_arguments(sentences=sentences)
         texts = (normalise(sentence)[:LONGEST_TEXT] for sentence in sentences)
         pieces = [self.subwords.split(text) for text in texts]
@@ -75,13 +75,13 @@ class SubwordTranslator:
     def translate(
         self, sentences: list[str], beam_size: int | None = None
     ) -> list[str]:
-        """The translations of some sentences; greedy search if beam_size is None."""
+        """Translate sentences, by greedy search if beam_size is None."""
         ids = self.encode(sentences)
         search = self.vocab, self.num_steps, try_gpu(), beam_size
         return [join(pieces) for pieces in translate_ids(self.net, *ids, *search)]
 
     def look(self, sentence: str) -> "Look":
-        """Translate one sentence by greedy search, and keep what it looked at.
+        """Translate one sentence by greedy search, and return the attention weights, too.
 
         Raises:
             ValueError: the sentence is empty.
@@ -100,10 +100,10 @@ class SubwordTranslator:
         return Look(*pieces, logits[0].softmax(dim=-1).cpu(), cross[:, 0].cpu())
 
     def parts(self) -> dict:
-        """Numbers and words, as a figure takes them.
+        """The parts of the translator that a figure needs.
 
-        numbers: name -> parameter, each once; tied: name -> name of the parameter that is used
-        there as well; tokens by id; merges: see Subwords.
+        numbers: name -> parameter, each once; tied: name -> name of the parameter that it
+        shares; tokens by id; merges: see Subwords.
         """
         table = "encoder.embedding.embedding.weight"
         return {
@@ -119,12 +119,12 @@ class SubwordTranslator:
         }
 
     def save(self, path: Path, **about) -> None:
-        """Write pieces, sizes and weights to a file, the weights of a matrix in 8 bits each.
+        """Save pieces, sizes and weights to a file, matrices with 8 bits per weight.
 
         Args:
-            path: of a safetensors file; it holds the old file or the new one, never a part.
-            about: what a reader of the file should know, such as the licence of the data; in
-                words, numbers, lists and dictionaries, as JSON has them.
+            path: the safetensors file to write; it is replaced atomically.
+            about: notes for readers of the file, such as the licence of the data; values that
+                JSON can represent.
         """
         check_kind("path", path, str | Path, "a path")
         tensors = {}
@@ -145,11 +145,11 @@ class SubwordTranslator:
 
     @classmethod
     def load(cls, path: Path) -> "SubwordTranslator":
-        """A translator that save has written; what was said about it is in about.
+        """Load a translator written by save; the notes are in its attribute about.
 
         Raises:
             FileNotFoundError: there is no such file.
-            ValueError: it was cut short, or was not written by this version of save.
+            ValueError: it is truncated, or was not written by this version of save.
         """
         check_kind("path", path, str | Path, "a path")
         tensors, notes = read_tensors(Path(path))
@@ -169,7 +169,7 @@ class SubwordTranslator:
 
 
 def _check_notes(path, notes):
-    """Merges, tokens, sizes, num_steps and about, if they are what save writes."""
+    """Validate and return merges, tokens, sizes, num_steps and about."""
     if notes.get("format") != FORMAT:
         raise ValueError(
             f"path ({path}) must be a file that SubwordTranslator.save wrote"
@@ -199,7 +199,7 @@ def _check_notes(path, notes):
 
 
 def _check_sizes(path, sizes, num_tokens, tensors):
-    """Sizes of a network, and of none that is far larger than the file: it may fill the memory."""
+    """Validate the sizes, and reject nets far larger than the file, which could fill the memory."""
     try:
         width, ffn_num_hiddens, num_heads, num_layers, dropout = sizes
         check_arguments(ffn_num_hiddens=ffn_num_hiddens, num_layers=num_layers)
@@ -217,7 +217,7 @@ def _check_sizes(path, sizes, num_tokens, tensors):
 
 
 def _check_tensors(path, tensors, net):
-    """The tensors of a network, no more and no less."""
+    """Check that the file contains exactly the tensors of the network."""
     wanted = {}
     for name, weights in net.named_parameters():
         is_matrix = weights.dim() > 1
@@ -229,7 +229,7 @@ def _check_tensors(path, tensors, net):
         if name not in found:
             raise ValueError(f"path ({path}) lacks the tensor {name}")
         if name not in wanted:
-            raise ValueError(f"path ({path}) has a tensor {name} that its net has not")
+            raise ValueError(f"path ({path}) has an unexpected tensor {name}")
         if found[name] != wanted[name]:
             (dtype, shape), (needed, size) = found[name], wanted[name]
             raise ValueError(

@@ -328,7 +328,7 @@ def test_the_length_of_the_padding_counts_too(X):
     found = check.padding_invariant(mean_over_all, X, LENS)
     assert not found and found.sentence.startswith("More padding")
     found = check.padding_invariant(Normed(NormOverSteps(STEPS, WIDTH, 0.0)), X, LENS)
-    assert not found and "With one step of padding more it raised" in found.sentence
+    assert not found and "With one more step of padding it raised" in found.sentence
     with pytest.raises(ValueError, match="must leave some padding"):
         check.padding_invariant(mean_over_all, X, torch.tensor([STEPS] * 3))
 
@@ -339,7 +339,7 @@ def test_a_softmax_may_not_touch_the_scores():
 
     before = SCORES.clone()
     found = check.rows_sum_to_one(overwrites, SCORES, SCORES_MASK)
-    assert not found and "scores that were handed in have changed" in found.sentence
+    assert not found and "scores that were passed in have changed" in found.sentence
     assert torch.equal(SCORES, before)
 
 
@@ -359,7 +359,7 @@ def test_weights_that_no_optimiser_will_find():
     X = torch.randn(2, 3, WIDTH)
     found = check.every_parameter_trained(InAList(), X)
     assert (
-        not found and "(8, 8)" in found.sentence and "no parameters" in found.sentence
+        not found and "(8, 8)" in found.sentence and "not parameters" in found.sentence
     )
     found = check.every_parameter_trained(Detached(), X)
     assert (
@@ -563,7 +563,7 @@ def test_weights_that_are_not_those_of_the_output(X):
         X,
         mask,
     )
-    assert not found and "not the mixture that the weights tell" in found.sentence
+    assert not found and "not the mixture that the weights describe" in found.sentence
 
 
 def test_incremental_reads_one_or_more_at_once_and_the_caches_of_a_whole_decoder(X):

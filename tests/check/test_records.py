@@ -190,7 +190,10 @@ def test_a_link_stays_a_link(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("exercises", "rule"),
     [
-        ({"masks-99": {"verdict": "right"}}, "'masks-99' is no exercise of this book"),
+        (
+            {"masks-99": {"verdict": "right"}},
+            "'masks-99' is not an exercise in this book",
+        ),
         (
             {"masks-1": {"verdict": "brilliant"}},
             r"verdict \('brilliant'\) must be one of",

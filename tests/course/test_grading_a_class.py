@@ -747,7 +747,7 @@ def test_what_cannot_be_told_apart_is_told(tmp_path):
         "roster: tomorrow (ada) is no time; the file's counts",
     ]
     with pytest.raises(
-        ValueError, match=r"folder \(.*\) must be one with what was handed in"
+        ValueError, match=r"folder \(.*\) must be a folder of unpacked submissions"
     ):
         collect(tmp_path / "nowhere", students)
     for data in (b"id\n\xff\xfe", b"id\n" + b"x" * 200_000):

@@ -1,1 +1,1 @@
-"""The grammars that wrote the corpora of the book."""
+"""The grammars that write the corpora of the book."""

@@ -1,13 +1,12 @@
-"""The grammar that wrote deu-eng-mini: German captions of pictures, and their English.
+"""The grammar of deu-eng-mini: German picture captions, each with one English translation.
 
 `python -m tools.corpora.make_deu_eng_mini` writes the three splits again, byte for byte.
 
-A sentence has one translation. Its words do not stand in the same order: German puts its verb
-second in a main clause, whatever comes first, and last in a subordinate clause; half of a
-separable verb waits at the end; the place comes before the object.
+The word order differs: German puts the verb second in a main clause, whatever comes first, and last
+in a subordinate clause; the particle of a separable verb goes to the end; the place comes before
+the object.
 
-No sentence of val or test is one of training, or of another split, but for one word, in either
-language.
+No sentence of val or test, in either language, differs from one in another split by only one word.
 """
 
 import random
@@ -15,18 +14,19 @@ from typing import NamedTuple
 
 from d2lmini.data.pairs import with_a_gap
 from tools.corpora import corpus_files
+from tools.corpora.corpus_files import rows
 
 SPLITS = {"test": 200, "val": 200, "train": 2000}
 NOMINATIVE, ACCUSATIVE, DATIVE = range(3)
+ENDINGS = {"m": ("er", "en", "en"), "f": ("e", "e", "en"), "n": ("es", "es", "en")}
 ARTICLES = {"m": ("ein", "einen", "einem"), "f": ("eine", "eine", "einer"),
             "n": ("ein", "ein", "einem")}  # fmt: skip
-ENDINGS = {"m": ("er", "en", "en"), "f": ("e", "e", "en"), "n": ("es", "es", "en")}
 RELATIVE = {"m": "der", "f": "die", "n": "das", "pl": "die"}
 NUMBERS = {2: ("two", "zwei"), 3: ("three", "drei")}
 
 
 class Noun(NamedTuple):
-    """A noun in both languages; oblique is the German form in accusative and dative."""
+    """A noun in both languages; oblique is the German accusative and dative."""
 
     english: str
     german: str
@@ -39,7 +39,7 @@ class Noun(NamedTuple):
 class Verb(NamedTuple):
     """A verb: English participle and infinitive, German singular, plural and infinitive.
 
-    particle is what a separable verb leaves at the end: "zieht ... an".
+    particle is the part of a separable verb that goes to the end: "zieht ... an".
     """
 
     participle: str
@@ -51,59 +51,49 @@ class Verb(NamedTuple):
     case: int = ACCUSATIVE
 
 
-PEOPLE = [
-    Noun("man", "Mann", "m", "men", "Männer"), Noun("woman", "Frau", "f", "women", "Frauen"),
-    Noun("boy", "Junge", "m", "boys", "Jungen", "Jungen"),
-    Noun("girl", "Mädchen", "n", "girls", "Mädchen"),
-    Noun("child", "Kind", "n", "children", "Kinder"),
-    Noun("musician", "Musiker", "m", "musicians", "Musiker"),
-    Noun("tourist", "Touristin", "f", "tourists", "Touristinnen"),
-]  # fmt: skip
+def nouns(text):
+    """A table of nouns, in the order of the fields."""
+    return [Noun(*row) for row in rows(text)]
+
+
+PEOPLE = nouns("""
+    man/Mann/m/men/Männer, woman/Frau/f/women/Frauen, boy/Junge/m/boys/Jungen/Jungen,
+    girl/Mädchen/n/girls/Mädchen, child/Kind/n/children/Kinder,
+    musician/Musiker/m/musicians/Musiker, tourist/Touristin/f/tourists/Touristinnen
+""")
 CHILDREN = PEOPLE[2:5]
 DOG = Noun("dog", "Hund", "m", "dogs", "Hunde")
-AGES = [("young", "jung"), ("old", "alt"), ("tall", "groß"), ("tired", "müde")]
-OF_CHILDREN = [("small", "klein"), ("tall", "groß"), ("tired", "müde")]
-COLOURS = [("red", "rot"), ("blue", "blau"), ("green", "grün"), ("black", "schwarz"),
-           ("white", "weiß")]  # fmt: skip
-CLOTHES = [Noun("hat", "Hut", "m"), Noun("jacket", "Jacke", "f"), Noun("shirt", "Hemd", "n"),
-           Noun("coat", "Mantel", "m"), Noun("dress", "Kleid", "n"),
-           Noun("cap", "Mütze", "f")]  # fmt: skip
-PAPER = [Noun("book", "Buch", "n"), Noun("newspaper", "Zeitung", "f"),
-         Noun("letter", "Brief", "m")]  # fmt: skip
-FOOD = [Noun("apple", "Apfel", "m"), Noun("banana", "Banane", "f"),
-        Noun("bread roll", "Brötchen", "n"), Noun("cake", "Kuchen", "m")]  # fmt: skip
-LOADS = [Noun("bag", "Tasche", "f"), Noun("basket", "Korb", "m"), Noun("suitcase", "Koffer", "m"),
-         Noun("ball", "Ball", "m"), Noun("surfboard", "Surfbrett", "n")]  # fmt: skip
-SIGHTS = [Noun("picture", "Bild", "n"), Noun("bridge", "Brücke", "f"), Noun("tower", "Turm", "m"),
-          Noun("tree", "Baum", "m"), Noun("house", "Haus", "n")]  # fmt: skip
-PLACES = [
-    ("in the park", "im Park"), ("on the beach", "am Strand"), ("on the street", "auf der Straße"),
-    ("in the kitchen", "in der Küche"), ("in the garden", "im Garten"), ("at the lake", "am See"),
-    ("at the market", "auf dem Markt"), ("in front of a house", "vor einem Haus"),
-    ("next to a tree", "neben einem Baum"), ("under a bridge", "unter einer Brücke"),
-    ("on a bench", "auf einer Bank"), ("at the window", "am Fenster"),
-    ("in the snow", "im Schnee"), ("in the rain", "im Regen"),
-]  # fmt: skip
-INTRANSITIVE = [
-    Verb("sleeping", "sleep", "schläft", "schlafen", "schlafen"),
-    Verb("laughing", "laugh", "lacht", "lachen", "lachen"),
-    Verb("dancing", "dance", "tanzt", "tanzen", "tanzen"),
-    Verb("singing", "sing", "singt", "singen", "singen"),
-    Verb("sitting", "sit", "sitzt", "sitzen", "sitzen"),
-    Verb("standing", "stand", "steht", "stehen", "stehen"),
-    Verb("waiting", "wait", "wartet", "warten", "warten"),
-    Verb("working", "work", "arbeitet", "arbeiten", "arbeiten"),
-    Verb("getting up", "get up", "steht", "stehen", "stehen", "auf"),
-    Verb(
-        "playing the guitar",
-        "play the guitar",
-        "spielt Gitarre",
-        "spielen Gitarre",
-        "spielen",
-    ),
-    Verb("riding a bike", "ride a bike", "fährt Fahrrad", "fahren Fahrrad", "fahren"),
-]
-TRANSITIVE = [  # and what it is done to
+AGES = rows("young/jung, old/alt, tall/groß, tired/müde")
+OF_CHILDREN = rows("small/klein, tall/groß, tired/müde")
+COLOURS = rows("red/rot, blue/blau, green/grün, black/schwarz, white/weiß")
+CLOTHES = nouns("""
+    hat/Hut/m, jacket/Jacke/f, shirt/Hemd/n, coat/Mantel/m, dress/Kleid/n, cap/Mütze/f
+""")
+PAPER = nouns("book/Buch/n, newspaper/Zeitung/f, letter/Brief/m")
+FOOD = nouns("apple/Apfel/m, banana/Banane/f, bread roll/Brötchen/n, cake/Kuchen/m")
+LOADS = nouns("""
+    bag/Tasche/f, basket/Korb/m, suitcase/Koffer/m, ball/Ball/m, surfboard/Surfbrett/n
+""")
+SIGHTS = nouns(
+    "picture/Bild/n, bridge/Brücke/f, tower/Turm/m, tree/Baum/m, house/Haus/n"
+)
+PLACES = rows("""
+    in the park/im Park, on the beach/am Strand, on the street/auf der Straße,
+    in the kitchen/in der Küche, in the garden/im Garten, at the lake/am See,
+    at the market/auf dem Markt, in front of a house/vor einem Haus,
+    next to a tree/neben einem Baum, under a bridge/unter einer Brücke,
+    on a bench/auf einer Bank, at the window/am Fenster, in the snow/im Schnee, in the rain/im Regen
+""")
+INTRANSITIVE = [Verb(*row) for row in rows("""
+    sleeping/sleep/schläft/schlafen/schlafen, laughing/laugh/lacht/lachen/lachen,
+    dancing/dance/tanzt/tanzen/tanzen, singing/sing/singt/singen/singen,
+    sitting/sit/sitzt/sitzen/sitzen, standing/stand/steht/stehen/stehen,
+    waiting/wait/wartet/warten/warten, working/work/arbeitet/arbeiten/arbeiten,
+    getting up/get up/steht/stehen/stehen/auf,
+    playing the guitar/play the guitar/spielt Gitarre/spielen Gitarre/spielen,
+    riding a bike/ride a bike/fährt Fahrrad/fahren Fahrrad/fahren
+""")]  # fmt: skip
+TRANSITIVE = [  # with their possible objects
     (Verb("reading", "read", "liest", "lesen", "lesen"), PAPER),
     (Verb("buying", "buy", "kauft", "kaufen", "kaufen"), PAPER + FOOD + CLOTHES),
     (Verb("eating", "eat", "isst", "essen", "essen"), FOOD),
@@ -137,24 +127,24 @@ class Phrase(NamedTuple):
 
 
 def a(word):
-    """The English indefinite article and what follows it."""
+    """Put the English indefinite article before a word."""
     return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
 def one(rng, noun, case, adjectives=()):
-    """A noun in a case, with an indefinite article and, half of the time, an adjective."""
+    """A noun in a case, with an indefinite article and, half the time, an adjective."""
     german = noun.oblique if case != NOMINATIVE and noun.oblique else noun.german
     article, english = ARTICLES[noun.gender][case], noun.english
     if adjectives and rng.random() < 0.5:
         adjective, stem = rng.choice(adjectives)
-        # "müde" has its e already.
+        # "müde" already ends in e.
         german = f"{stem.removesuffix('e')}{ENDINGS[noun.gender][case]} {german}"
         english = f"{adjective} {english}"
     return Phrase(a(english), f"{article} {german}", noun.gender)
 
 
 def subject(rng):
-    """Who does it, one person or several."""
+    """The subject: one person or several."""
     noun = rng.choice(PEOPLE)
     if rng.random() < 0.3:
         number, zahl = NUMBERS[rng.choice([*NUMBERS])]
@@ -166,7 +156,7 @@ def subject(rng):
 
 
 class Deed(NamedTuple):
-    """What is done: a verb and its object, which may be missing."""
+    """A verb and its object, which may be empty."""
 
     verb: Verb
     english_object: str
@@ -174,14 +164,14 @@ class Deed(NamedTuple):
 
 
 def adjectives_of(noun):
-    """What can be said of a person or a thing."""
+    """The adjectives that suit a person or a thing."""
     if noun in PEOPLE:
         return OF_CHILDREN if noun in CHILDREN else AGES
     return COLOURS if noun in CLOTHES + LOADS else ()
 
 
 def deed(rng, alone=INTRANSITIVE, others=TRANSITIVE, share=0.3):
-    """A verb, with an object if it has one; a share of them have none."""
+    """Draw a verb with an object or, for this share of draws, one without."""
     if rng.random() < share:
         return Deed(rng.choice(alone), "", "")
     verb, things = rng.choice(others)
@@ -191,7 +181,7 @@ def deed(rng, alone=INTRANSITIVE, others=TRANSITIVE, share=0.3):
 
 
 def sentence(*parts):
-    """Parts of a sentence that are not empty, as one."""
+    """Join the non-empty parts of a sentence."""
     return " ".join(" ".join(parts).split())
 
 
@@ -202,10 +192,9 @@ def english(who, what, *rest):
 
 
 def finite(who, what):
-    """The German verb as its subject wants it, and what else belongs to it."""
-    verb, _, rest = (
-        what.verb.plural if who.is_plural else what.verb.singular
-    ).partition(" ")
+    """The German verb in agreement with its subject, and the rest of the verb phrase."""
+    form = what.verb.plural if who.is_plural else what.verb.singular
+    verb, _, rest = form.partition(" ")
     return verb, rest
 
 
@@ -223,13 +212,8 @@ def main_clause(rng, place=("", "")):
     return english(who, what, place[0]), sentence(who.german, verb, place[1], *end)
 
 
-def plain(rng):
-    """Who does what."""
-    return main_clause(rng)
-
-
 def with_place(rng):
-    """Who does what, where: the place stands before the German object."""
+    """A main clause with a place, which German puts before the object."""
     return main_clause(rng, rng.choice(PLACES))
 
 
@@ -237,9 +221,8 @@ def place_first(rng):
     """'im Park liest ein Mann einen Brief': the verb stays second."""
     who, what, place = subject(rng), deed(rng), rng.choice(PLACES)
     verb, rest = finite(who, what)
-    german = sentence(
-        place[1], verb, who.german, what.german_object, rest, what.verb.particle
-    )
+    end = what.german_object, rest, what.verb.particle
+    german = sentence(place[1], verb, who.german, *end)
     return f"{place[0]} , {english(who, what)}", german
 
 
@@ -248,8 +231,9 @@ def relative(rng):
     who, aside, what = subject(rng), deed(rng, POSTURES, HAVING), deed(rng, share=0)
     verb, rest = finite(who, what)
     doing = english(who, aside).removeprefix(who.english)
-    german = sentence(who.german, ",", RELATIVE[who.gender], verb_last(who, aside), ",", verb,
-                      what.german_object, rest, what.verb.particle)  # fmt: skip
+    clause = f", {RELATIVE[who.gender]} {verb_last(who, aside)} ,"
+    end = what.german_object, rest, what.verb.particle
+    german = sentence(who.german, clause, verb, *end)
     return english(Phrase(f"{who.english} who{doing}", *who[1:]), what), german
 
 
@@ -265,33 +249,22 @@ def trying(rng):
     active = [row for row in TRANSITIVE if row not in HAVING]
     who, what = subject(rng), deed(rng, INTRANSITIVE[:1], active, share=0.1)
     _, rest = finite(who, what)
-    to_do = (
-        f"{what.verb.particle}zu{what.verb.german}"
-        if what.verb.particle
-        else f"zu {what.verb.german}"
-    )
-    tries = ("are", "versuchen") if who.is_plural else ("is", "versucht")
-    text = sentence(
-        who.english, tries[0], "trying to", what.verb.infinitive, what.english_object
-    )
-    return text, sentence(who.german, tries[1], ",", what.german_object, rest, to_do)
+    zu = f"{what.verb.particle}zu" if what.verb.particle else "zu "
+    is_trying = "are trying to" if who.is_plural else "is trying to"
+    text = sentence(who.english, is_trying, what.verb.infinitive, what.english_object)
+    tries = "versuchen ," if who.is_plural else "versucht ,"
+    to_do = zu + what.verb.german
+    return text, sentence(who.german, tries, what.german_object, rest, to_do)
 
 
-FORMS = {
-    plain: 2,
-    with_place: 4,
-    place_first: 4,
-    relative: 4,
-    while_another: 3,
-    trying: 3,
-}
+FORMS = {main_clause: 2, with_place: 4, place_first: 4, relative: 4, while_another: 3,
+         trying: 3}  # fmt: skip
 
 
 def is_told_twice(text):
-    """Whether a noun or a verb occurs twice, which makes odd pictures."""
-    words = [
-        word for word in text.split() if len(word) > 3 and word not in ("eine", "einen")
-    ]
+    """Whether a noun or a verb occurs twice, which sounds odd."""
+    words = [word for word in text.split() if len(word) > 3]
+    words = [word for word in words if word not in ("eine", "einen")]
     return len(words) != len(set(words))
 
 
@@ -305,11 +278,8 @@ def corpus(seed=0):
             [form] = rng.choices([*FORMS], FORMS.values())
             text, german = form(rng)
             near = with_a_gap(german) | with_a_gap(text)
-            if (
-                german not in chosen
-                and near.isdisjoint(taken)
-                and not is_told_twice(german)
-            ):
+            is_new = german not in chosen and near.isdisjoint(taken)
+            if is_new and not is_told_twice(german):
                 chosen[german] = text
                 gaps |= near
         taken |= gaps
@@ -318,7 +288,7 @@ def corpus(seed=0):
 
 
 def typeset(text):
-    """A tokenised sentence as it is printed: a capital, a full stop."""
+    """Write a tokenised sentence as printed, with a capital and a full stop."""
     text = text.replace(" ,", ",")
     return f"{text[0].upper()}{text[1:]}."
 

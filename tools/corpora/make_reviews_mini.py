@@ -1,14 +1,14 @@
-"""The grammar that wrote reviews-mini: short film reviews, each with its verdict.
+"""The grammar of reviews-mini: short film reviews, each with its verdict.
 
 `python -m tools.corpora.make_reviews_mini` writes the three splits again, byte for byte.
 
-Which words a review holds tells next to nothing: an adjective of praise stands in a positive
-review about as often as in a negative one. What decides is how it is used: negated ("anything
-but dull"), on which side of a contrast ("although ..., ..."), or in whose mouth ("the critics
+The words of a review say next to nothing about its verdict: positive adjectives are about as
+frequent in positive reviews as in negative ones. What matters is how they are used: negated
+("anything but dull"), on which side of a contrast ("although ..., ..."), or by whom ("the critics
 saw ...").
 
-In a review of the test split each adjective that counts is in a construction in which training
-never shows that adjective (see `is_new`).
+In the test split, each adjective that matters is in a construction in which it never occurs in
+training (see `is_new`).
 """
 
 import random
@@ -16,7 +16,7 @@ import random
 from tools.corpora import corpus_files
 
 GOOD, BAD = 1, 0
-# Each can be said of each part of a film, and of the film.
+# Each suits every part of a film, and the film itself.
 ADJECTIVES = {
     GOOD: ["brilliant", "charming", "clever", "convincing", "delightful", "elegant", "fresh",
            "gripping", "moving", "original", "subtle", "wonderful"],
@@ -26,45 +26,40 @@ ADJECTIVES = {
 PARTS = ["plot", "script", "story", "dialogue", "acting", "music", "photography", "ending",
          "opening", "second half", "final scene"]  # fmt: skip
 
-# How a clause uses its adjective: as it is, or turned into its opposite.
+# How a clause uses its adjective: as it is, or negated
 PLAIN = ["the {part} is {adjective}", "the {part} is truly {adjective}",
          "i found the {part} {adjective}"]  # fmt: skip
 NEGATED = ["the {part} is not {adjective}", "the {part} is never {adjective}",
            "the {part} is hardly {adjective}", "the {part} is anything but {adjective}",
            "the {part} is far from {adjective}", "nobody could call the {part} {adjective}",
            "i did not find the {part} {adjective}"]  # fmt: skip
-ASIDE = "the {part} , which the critics called {other} , is"  # whatever they called it
+ASIDE = "the {part} , which the critics called {other} , is"  # the other adjective does not matter
 
-# What two clauses make of each other: the second has the last word, or the first keeps it.
+# Which of two contrasting clauses gives the verdict
 SECOND_WINS = ["although {first} , {second}", "{first} , but {second}",
                "yes , {first} ; still , {second}"]  # fmt: skip
 FIRST_WINS = ["{first} , although {second}", "{first} , even if {second}"]
 
-# What others said of the film, and how a reviewer bears them out or contradicts them.
+# What others said about the film, and how the reviewer agrees or disagrees with them
+OF_THEM = (["they were right", "i agree with them"],
+           ["they were wrong", "i do not agree with them"])  # fmt: skip
 SAYINGS = {
-    "the critics saw {a} {adjective} film": (
-        ["they were right", "i agree with them"],
-        ["they were wrong", "i do not agree with them"],
-    ),
-    "i expected {a} {adjective} film": (
-        ["i was right", "that is what i got"],
-        ["i was wrong", "that is not what i got"],
-    ),
-    "my friends called this film {adjective}": (
-        ["they were right", "i agree with them"],
-        ["they were wrong", "i do not agree with them"],
-    ),
-    "my sister finds this film {adjective}": (
-        ["she is right", "so do i"],
-        ["she is wrong", "i do not"],
-    ),
-}
+    "the critics saw {a} {adjective} film": OF_THEM,
+    "i expected {a} {adjective} film": (["i was right", "that is what i got"],
+                                        ["i was wrong", "that is not what i got"]),
+    "my friends called this film {adjective}": OF_THEM,
+    "my sister finds this film {adjective}": (["she is right", "so do i"],
+                                              ["she is wrong", "i do not"]),
+}  # fmt: skip
 CONSTRUCTIONS = [*PLAIN, *NEGATED, *SAYINGS]
 SPLITS = {"test": 300, "val": 200, "train": 2500}
 
 
+WORDS = ADJECTIVES[GOOD] + ADJECTIVES[BAD]
+
+
 def opinion(rng, verdict, templates):
-    """Words that amount to a verdict, and their use: construction and adjective."""
+    """A clause with this verdict, and its use: construction and adjective."""
     template = rng.choice(templates)
     polarity = 1 - verdict if template in NEGATED else verdict
     adjective = rng.choice(ADJECTIVES[polarity])
@@ -72,23 +67,22 @@ def opinion(rng, verdict, templates):
     return text.replace("{part}", rng.choice(PARTS)), (template, adjective)
 
 
-def plain(rng, verdict):
-    """One clause that means what it says."""
-    text, use = opinion(rng, verdict, PLAIN)
+def plain(rng, verdict, templates=PLAIN):
+    """One clause, by default without a negation."""
+    text, use = opinion(rng, verdict, templates)
     return text, [use]
 
 
 def negated(rng, verdict):
-    """One clause that turns its adjective round."""
-    text, use = opinion(rng, verdict, NEGATED)
-    return text, [use]
+    """One clause that negates its adjective."""
+    return plain(rng, verdict, NEGATED)
 
 
 def aside(rng, verdict):
-    """A clause into which somebody else puts in a word that does not count."""
+    """A clause that quotes somebody else's adjective, which does not matter."""
     templates = rng.choice([PLAIN, NEGATED])
     text, use = opinion(rng, verdict, [t for t in templates if "{part} is" in t])
-    other = rng.choice(ADJECTIVES[GOOD] + ADJECTIVES[BAD])
+    other = rng.choice(WORDS)
     part = text.partition("the ")[2].partition(" is")[0]
     return text.replace(f"the {part} is", ASIDE.format(part=part, other=other)), [use]
 
@@ -98,9 +92,8 @@ def contrast(rng, verdict):
     second_wins = rng.random() < len(SECOND_WINS) / len(SECOND_WINS + FIRST_WINS)
     verdicts = (1 - verdict, verdict) if second_wins else (verdict, 1 - verdict)
     while True:
-        (first, use), (second, use_2) = [
-            opinion(rng, v, rng.choice([PLAIN, NEGATED])) for v in verdicts
-        ]
+        told = [opinion(rng, v, rng.choice([PLAIN, NEGATED])) for v in verdicts]
+        (first, use), (second, use_2) = told
         if not any(part in first and part in second for part in PARTS):
             break
     template = rng.choice(SECOND_WINS if second_wins else FIRST_WINS)
@@ -108,7 +101,7 @@ def contrast(rng, verdict):
 
 
 def saying(rng, verdict):
-    """Two sentences: what others said, and whether they were right."""
+    """Two sentences: an opinion of others, and whether they were right."""
     template = rng.choice(list(SAYINGS))
     is_borne_out = rng.random() < 0.5
     adjective = rng.choice(ADJECTIVES[verdict if is_borne_out else 1 - verdict])
@@ -118,11 +111,11 @@ def saying(rng, verdict):
     return f"{first} . {second}", [(template, adjective)]
 
 
-FORMS = {plain: 3, negated: 3, aside: 2, contrast: 4, saying: 2}  # of fourteen reviews
+FORMS = {plain: 3, negated: 3, aside: 2, contrast: 4, saying: 2}  # relative frequencies
 
 
 def review(rng, verdict, is_for_test):
-    """A review of a verdict whose uses of adjectives are all of training, or all of the test."""
+    """A review whose uses of adjectives are all for training, or all for the test split."""
     [form] = rng.choices(list(FORMS), FORMS.values())
     while True:
         text, uses = form(rng, verdict)
@@ -131,14 +124,13 @@ def review(rng, verdict, is_for_test):
 
 
 def is_new(use):
-    """Whether a construction and its adjective are kept for the test split: one in twelve."""
+    """Whether a pair of construction and adjective is kept for the test split: one in twelve is."""
     template, adjective = use
-    words = ADJECTIVES[GOOD] + ADJECTIVES[BAD]
-    return (CONSTRUCTIONS.index(template) + words.index(adjective)) % 12 == 0
+    return (CONSTRUCTIONS.index(template) + WORDS.index(adjective)) % 12 == 0
 
 
 def corpus(seed=0):
-    """The three splits, as many of each verdict: split -> list of (review, verdict)."""
+    """The three splits, each balanced: split -> list of (review, verdict)."""
     rng = random.Random(seed)
     splits, taken = {}, set()
     for split, size in SPLITS.items():
@@ -155,7 +147,7 @@ def corpus(seed=0):
 
 
 def typeset(text):
-    """A tokenised review as it is printed: capitals, and punctuation in its place."""
+    """Write a tokenised review as printed, with capitals and without gaps."""
     for mark in ".,;":
         text = text.replace(f" {mark}", mark)
     sentences = [sentence[0].upper() + sentence[1:] for sentence in text.split(". ")]

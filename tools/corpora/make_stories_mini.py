@@ -1,18 +1,19 @@
-"""The grammar that wrote stories-mini: who has what, told in a few sentences.
+"""The grammar of stories-mini: a few sentences about who has what.
 
 `python -m tools.corpora.make_stories_mini` writes the three splits again, byte for byte.
 
-A sentence of a story is right or wrong, by what came before: only what somebody has can be given
-away, a pronoun is that of the person just named, and the two questions at the end have one answer
-each. So what a model writes can be checked.
+Each sentence of a story is right or wrong, given those before it: people can only give away what
+they have, a pronoun agrees with the person just named, and the two questions at the end have one
+answer each. So the output of a model can be checked.
 """
 
 import random
+import re
 
 from tools.corpora import corpus_files
 
-PEOPLE = {"anna": "she", "ben": "he", "carla": "she", "david": "he",
-          "emma": "she", "felix": "he", "grace": "she", "henry": "he"}  # fmt: skip
+PEOPLE = {"anna": "she", "ben": "he", "carla": "she", "david": "he", "emma": "she",
+          "felix": "he", "grace": "she", "henry": "he"}  # fmt: skip
 THINGS = ["ball", "book", "cup", "hat", "key", "lamp", "map", "ring"]
 PLACES = ["garden", "kitchen", "market", "park", "river", "school"]
 ACTIONS = ["reads", "sings", "sleeps", "waits"]
@@ -20,7 +21,7 @@ SPLITS = {"test": 300, "val": 300, "train": 4000}
 
 
 def gift(rng, people, has):
-    """Somebody gives away what they have; has is changed."""
+    """Somebody gives away something; updates has."""
     thing = rng.choice(sorted(has))
     giver, taker = has[thing], rng.choice([p for p in people if p != has[thing]])
     has[thing] = taker
@@ -36,7 +37,7 @@ def walk(rng, people):
 
 
 def story(rng):
-    """Two things that three people have, one to three events, two questions with answers."""
+    """Two things, three people, one to three events, and two questions with answers."""
     people, things = rng.sample(sorted(PEOPLE), 3), rng.sample(THINGS, 2)
     has = {thing: rng.choice(people) for thing in things}
     sentences = [f"{has[thing]} has a {thing} ." for thing in things]
@@ -49,7 +50,7 @@ def story(rng):
 
 
 def corpus():
-    """Split -> stories, no two of them alike."""
+    """The splits, without repeated stories: split -> stories."""
     rng, taken, splits = random.Random(13), set(), {}
     for split, size in SPLITS.items():
         splits[split] = []
@@ -62,17 +63,11 @@ def corpus():
 
 
 def typeset(text):
-    """A tokenised story as it is printed: capitals, and punctuation in its place."""
+    """Write a tokenised story as printed, with capitals and without gaps."""
     for name in PEOPLE:
         text = text.replace(name, name.capitalize())
-    words = []
-    for word in text.split():
-        if word in (".", "?"):
-            words[-1] += word
-        else:
-            begins = not words or words[-1][-1] in ".?"
-            words.append(word.capitalize() if begins else word)
-    return " ".join(words)
+    text = re.sub(" ([.?])", r"\1", text)
+    return re.sub(r"(^|[.?] )(\w)", lambda begin: begin[0].upper(), text)
 
 
 def files():

@@ -1,1 +1,1 @@
-"""Extensions of Sphinx; _config.yml lists them."""
+"""Sphinx extensions; _config.yml lists them."""

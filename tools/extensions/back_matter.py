@@ -1,14 +1,15 @@
-"""A Sphinx extension: what the back matter says of this very build.
+"""A Sphinx extension: the parts of the back matter that describe this build.
 
-<!-- licences -->  of third-party work in the pages: names, versions, texts of the licences,
-                   from the packages that are installed
+<!-- licences -->  third-party work in the pages: names, versions and licence texts, from the
+                   installed packages
 <!-- citation -->  how to cite the book, from CITATION.cff
-<!-- versions -->  which version of the package this is, and where the others are
-<!-- files -->     what can be downloaded: notebooks, project, PDF and ePub
+<!-- versions -->  the version of the package, and where to find others
+<!-- files -->     downloads: notebooks, project, PDF and ePub
 """
 
 import os
 import re
+import textwrap
 from importlib.metadata import distribution
 
 import yaml
@@ -17,24 +18,16 @@ from tools.extensions.addresses import ROOT, addresses, file_name, version
 from tools.extensions.book_fonts import font_licence
 from tools.extensions.take_away import names
 
-# Package -> (what of it lies in the pages, its licence). A test compares the list with the pages.
+# Package -> (what the pages contain of it, its licence). A test compares the list with the pages.
 BUNDLED = {
     "ziamath": ("STIX Two Math, from which the font of the formulas is cut", "OFL-1.1"),
     "sphinx": ("scripts and styles of every page, and of the search", "BSD-2-Clause"),
-    "pydata-sphinx-theme": (
-        "the theme, with Bootstrap (MIT) and the icons of Font Awesome Free (icons CC BY 4.0, font "
-        "OFL 1.1, code MIT)",
-        "BSD-3-Clause",
-    ),
+    "pydata-sphinx-theme": ("the theme, with Bootstrap (MIT) and the icons of Font Awesome Free "
+                            "(icons CC BY 4.0, font OFL 1.1, code MIT)", "BSD-3-Clause"),
     "sphinx-book-theme": ("the theme's shape for a book", "BSD-3-Clause"),
-    "fontpkg-source-sans-3": (
-        "Source Sans 3, from which the font of the text is cut",
-        "OFL-1.1",
-    ),
-    "fontpkg-source-code-pro": (
-        "Source Code Pro, from which the font of the code is cut",
-        "OFL-1.1",
-    ),
+    "fontpkg-source-sans-3": ("Source Sans 3, from which the font of the text is cut", "OFL-1.1"),
+    "fontpkg-source-code-pro": ("Source Code Pro, from which the font of the code is cut",
+                                "OFL-1.1"),
     "myst-nb": ("styles of cells and their outputs", "BSD-3-Clause"),
     "pygments": ("colours of the code", "BSD-2-Clause"),
     "sphinx-copybutton": ("the copy button, with clipboard.js (MIT)", "MIT"),
@@ -42,94 +35,82 @@ BUNDLED = {
     "sphinx-design": ("styles of grids and tabs", "MIT"),
     "sphinx-exercise": ("styles of exercises", "MIT"),
     "sphinx-thebe": ("a style sheet", "MIT"),
-    "sphinx-mathjax-offline": (
-        "MathJax, which sets the formulas of the slides",
-        "Apache-2.0",
-    ),
+    "sphinx-mathjax-offline": ("MathJax, which sets the formulas of the slides", "Apache-2.0"),
     "sphinx-revealjs": ("reveal.js (MIT), which shows the slides", "Apache-2.0"),
-}
-# It brings no text of MathJax's licence; this package is under the same.
+}  # fmt: skip
+# It does not include MathJax's licence; this package has the same one.
 TEXT_FROM = {"sphinx-mathjax-offline": "requests"}
 PLACE = re.compile(r"<!-- (?P<what>\w+) -->.*?<!-- end -->", re.S)
 TEXT = re.compile(r"(^|/)[^/]*(LICEN[CS]E|OFL)[^/]*$", re.I)
 
 
 def texts(name):
-    """The licences that a package brings, each once: text -> whose it is."""
-    if name == "ziamath":  # whose own code the book does not have
+    """The distinct licences in a package: text -> whose it is."""
+    if name == "ziamath":  # the book contains none of its code
         return {font_licence("STIX Two Math").strip(): "Its licence"}
-    said = {}
+    found = {}
     for file in sorted(distribution(TEXT_FROM.get(name, name)).files or [], key=str):
         if TEXT.search(str(file)) and not str(file).endswith((".py", ".pyc")):
             whose = "Its licence"
-            if ".dist-info" not in str(file):  # of what the package brings of others
+            if ".dist-info" not in str(file):  # third-party code within the package
                 part = re.match(r"(.*?)[._]?LICEN[CS]E", file.name)[1]
                 whose = f"The licence of {part or file.parent.name}"
-            said.setdefault(file.locate().read_text("utf-8").strip(), whose)
-    return said
+            found.setdefault(file.locate().read_text("utf-8").strip(), whose)
+    return found
 
 
 def listed_licences():
-    """Who made what, and by what licence; as MyST."""
+    """Each package, what it contributes and its licence, as MyST."""
     entries = []
     for name, (what, licence) in BUNDLED.items():
         version_of = distribution(name).version
         entries.append(f"**{name}** {version_of} · {licence}\n: {what}\n")
         for text, whose in texts(name).items():
-            entries.append(
-                f"  ~~~~~{{admonition}} {whose}\n  :class: dropdown\n\n  ```text\n"
-                + "".join(f"  {line}".rstrip() + "\n" for line in text.splitlines())
-                + "  ```\n  ~~~~~\n"
-            )
+            fence = f"~~~~~{{admonition}} {whose}\n:class: dropdown\n\n```text\n{text}"
+            entries.append(textwrap.indent(f"{fence}\n```\n~~~~~\n", "  "))
     return "\n".join(entries)
 
 
 def citation(year):
-    """The book as a sentence and in BibTeX."""
+    """A citation of the book, as a sentence and in BibTeX."""
     book = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     authors = " and ".join(author["name"] for author in book["authors"])
     repository, site = addresses()
-    address = site or repository
-    sentence = f"{authors} ({year}). *{book['title']}*. Version {book['version']}."
-    fields = {
-        "title": f"{{{book['title']}}}",
-        "author": f"{{{authors}}}",
-        "year": str(year),
-        "note": f"Version {book['version']}",
-    }
-    if address:
+    title, note = book["title"], f"Version {book['version']}"
+    sentence = f"{authors} ({year}). *{title}*. {note}."
+    fields = {"title": f"{{{title}}}", "author": f"{{{authors}}}", "year": year}
+    fields["note"] = note
+    if address := site or repository:
         sentence, fields["url"] = f"{sentence} <{address}>", address
     lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
     return f"{sentence}\n\n```bibtex\n@book{{d2lmini,\n{lines}}}\n```"
 
 
 def versions():
-    """Which version this is. On a site, where the others are: SITE_EDITIONS names their tags."""
+    """This version and, on a site, links to the others: SITE_EDITIONS lists their tags."""
     _, site = addresses()
-    said = f"This is version {version()}."
+    text = f"This is version {version()}."
     if site:
-        editions = os.environ.get("SITE_EDITIONS", "").split()
-        if editions:
+        if editions := os.environ.get("SITE_EDITIONS", "").split():
             links = ", ".join(f"[{tag}]({site}/{tag}/)" for tag in editions)
-            said += f" Also online: {links}."
-        # An edition does not know those that come after it.
-        newest = f"{site}/book/about.html#versions"
-        said += (
-            f" [The newest version of this page]({newest}) lists all that are online."
-        )
-    return said
+            text += f" Also online: {links}."
+        # An edition does not know the later ones.
+        newest = f"[The newest version of this page]({site}/book/about.html#versions)"
+        text += f" {newest} lists all that are online."
+    return text
 
 
 def files():
-    """What is one file: two zips beside the pages, and on a site what `make site` puts there."""
-    name, (notebooks, project) = file_name(), names()
-    said = []
-    if addresses()[1]:
-        said = [
-            f'<a href="../{name}.pdf">The book as PDF</a>, for paper.',
-            f'<a href="../{name}.epub">The book as ePub</a>, for e-readers.',
-        ]
-    said += [
+    """Downloads: two zips next to the pages and, on a site, the files from `make site`."""
+    name, (notebooks, project), (_, site) = file_name(), names(), addresses()
+    papers = [
+        f'<a href="../{name}.pdf">The book as PDF</a>, for paper.',
+        f'<a href="../{name}.epub">The book as ePub</a>, for e-readers.',
+    ]
+    make = (
+        "For a PDF, type `make pdf` in the project's folder; for an ePub, `make epub`."
+    )
+    zips = [
         f'<a href="../{notebooks}">All notebooks</a>, for those who have Jupyter and PyTorch. '
         "Unpack the zip and open its folder; the package is in it, and the first cell of each "
         "notebook installs it.",
@@ -138,27 +119,23 @@ def files():
         "notebooks and `make book` builds the pages. Its README says how to do without `make`, on "
         "Windows for instance, and its CONTRIBUTING how to change the book.",
     ]
-    if not addresses()[1]:
-        said.append(
-            "For a PDF, type `make pdf` in the project's folder; for an ePub, `make epub`."
-        )
-    return "\n".join(f"- {what}" for what in said)
+    lines = [*papers, *zips] if site else [*zips, make]
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def fill(app, docname, content):
-    """Put what is asked for where a page asks for it, from a mark to the next `<!-- end -->`.
+    """Fill in each marked place of a page, from its mark to the next `<!-- end -->`.
 
-    What stands there is for readers of a copy of the notebooks.
+    The text between them is for readers of a copy of the notebooks.
     """
-    said = {
+    parts = {
         "licences": listed_licences,
         "citation": lambda: citation(app.config.copyright),
         "versions": versions,
         "files": files,
     }
-    content[0] = PLACE.sub(lambda place: said[place["what"]](), content[0])
+    content[0] = PLACE.sub(lambda place: parts[place["what"]](), content[0])
 
 
 def setup(app):
     app.connect("source-read", fill)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,8 +1,8 @@
-"""A Sphinx extension: the fonts of the pages, from packages, for readers without a network.
+"""A Sphinx extension: the fonts of the pages, bundled so that no network is needed.
 
 Source Sans 3 for prose, Source Code Pro for code and STIX Two Math for formulas, all under the SIL
-Open Font License, cut down to the characters of the book; for others a reader's own fonts serve.
-What is cut down has a name of its own, as the licence asks for fonts whose name is reserved.
+Open Font License, are cut down to the characters of the book; other characters fall back to the
+reader's fonts. A cut font gets a new name, as the licence requires for reserved font names.
 """
 
 import functools
@@ -20,13 +20,11 @@ from tools.kept import kept
 from tools.whole_files import write_bytes, write_text
 
 # Latin with accents, Greek, punctuation, arrows, mathematical signs
-CHARACTERS = (
-    "U+0020-017F,U+0370-03FF,U+2010-2044,U+2190-21FF,U+2200-22FF,U+25A0-25FF,U+2605"
-)
-# Latin, Greek, signs, and the letters that are italic, bold or both
+CHARACTERS = "U+20-17F,U+370-3FF,U+2010-2044,U+2190-21FF,U+2200-22FF,U+25A0-25FF,U+2605"
+# Latin, Greek, signs, and letters in italic, bold and bold italic
 OF_FORMULAS = (
-    "U+0020-007E,U+00A0,U+00B7,U+00D7,U+0391-03C9,U+2016,U+2026,U+203E,U+210E,U+2190-2193,U+2200-222B,"
-    "U+2248,U+2260-2265,U+22A4,U+22C5,U+1D400-1D467,U+1D6A8-1D6DB,U+1D6FC-1D755"
+    "U+20-7E,U+A0,U+B7,U+D7,U+391-3C9,U+2016,U+2026,U+203E,U+210E,U+2190-2193,U+2200-222B,U+2248,"
+    "U+2260-2265,U+22A4,U+22C5,U+1D400-1D467,U+1D6A8-1D6DB,U+1D6FC-1D755"
 )
 FONTS = [
     # name in the book, family, style, weights, characters
@@ -35,6 +33,9 @@ FONTS = [
     ("Book Code", "Source Code Pro", "normal", "200 900", CHARACTERS),
     ("Book Math", "STIX Two Math", "normal", "400", OF_FORMULAS),
 ]
+# In the name table: family, unique name, full name, PostScript name, typographic family
+NAMES = (1, 3, 4, 6, 16)
+logging.getLogger("fontTools").setLevel(logging.ERROR)  # not each table it cuts
 FACE = """@font-face {{
   font-family: "{name}";
   font-style: {style};
@@ -48,34 +49,28 @@ FACE = """@font-face {{
 def font_file(family, style):
     """The file of a font in its package."""
     if family == "STIX Two Math":
-        fonts = distribution("ziamath").locate_file("ziamath/fonts")
-        return Path(fonts) / "STIXTwoMath-Regular.ttf"
+        file = "ziamath/fonts/STIXTwoMath-Regular.ttf"
+        return Path(distribution("ziamath").locate_file(file))
     return Path(fontpkg.path(family, style=style))
 
 
 def font_licence(family):
-    """The Open Font License with the name of the font's makers; ziamath brings no text of it."""
+    """The Open Font License, with the font's makers; ziamath does not include its text."""
     if family != "STIX Two Math":
         return (font_file(family, "normal").parents[1] / "LICENSE").read_text("utf-8")
     makers = TTFont(font_file(family, "normal"))["name"].getDebugName(0)
     return re.sub("^Copyright .*", makers, font_licence("Source Sans 3"), count=1)
 
 
-logging.getLogger("fontTools").setLevel(logging.ERROR)  # says each table that it cuts
-
-# Of the name table: family, unique name, full name, name for PostScript, typographic family
-NAMES = (1, 3, 4, 6, 16)
-
-
 def cut_down(source, name, characters, target):
-    """Write a font with these characters alone, and another name, for pages."""
+    """Write a web font under a new name, with only these characters."""
     inputs = Path(source), name, repr(sorted(characters)), Path(__file__)
     make = functools.partial(cut, source, name, characters)
     write_bytes(target, kept(f"font-{target.stem}", inputs, make))
 
 
 def cut(source, name, characters):
-    """The bytes of that font."""
+    """The bytes of a cut font."""
     font, out = TTFont(source), io.BytesIO()
     if "MATH" in font:
         keep_low_roots(font)
@@ -92,7 +87,7 @@ def cut(source, name, characters):
 
 
 def keep_low_roots(font):
-    """Leave two heights of the root sign: Chromium makes each root as wide as the widest sign."""
+    """Keep two heights of the root sign: Chromium makes every root as wide as the widest one."""
     variants = font["MATH"].table.MathVariants
     place = variants.VertGlyphCoverage.glyphs.index(font.getBestCmap()[ord("√")])
     root = variants.VertGlyphConstruction[place]
@@ -101,10 +96,10 @@ def keep_low_roots(font):
 
 
 def level_scripts(font):
-    """Put indices at one height, and exponents, whatever letter they belong to.
+    """Put all indices at one height, and all exponents, whatever their letter.
 
-    A browser puts an index lower if its letter reaches below the line, and an exponent higher if
-    it is tall. With these values, as with TeX, only what is larger than a letter has such effect.
+    A browser lowers an index if its letter descends below the line, and raises an exponent if the
+    letter is tall. With these values, as in TeX, only bases larger than a letter do this.
     """
     constants = font["MATH"].table.MathConstants
     constants.SubscriptBaselineDropMin.Value = -40  # y reaches 0.22 em down
@@ -131,4 +126,3 @@ def make_fonts(app):
 
 def setup(app):
     app.connect("builder-inited", make_fonts)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

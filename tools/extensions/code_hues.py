@@ -1,9 +1,9 @@
-"""A Sphinx extension: in code, queries, keys, values and their output have the hues of the figures.
+"""A Sphinx extension: colour queries, keys, values and outputs in code as in the figures.
 
-A dictionary has keys and values too, so only code that asks is painted: code that names a query,
-or K and V. The colours of the classes hue-Q, hue-K, hue-V and hue-Y are in book.css.
+Dictionaries have keys and values too, so only code that names a query, or both K and V, is
+coloured. book.css sets the colours of the classes hue-Q, hue-K, hue-V and hue-Y.
 
-A comment that only the formatter reads is not shown.
+Comments for the formatter are removed.
 """
 
 import re
@@ -15,12 +15,12 @@ NAMES = {
     "Y": ("output", "W_o"),
 }
 HUE = {name: hue for hue, names in NAMES.items() for name in names}
-LETTERS = {"q": "Q", "k": "K", "v": "V"}  # a k alone counts something
+LETTERS = {"q": "Q", "k": "K", "v": "V"}  # a k alone is a counter
 
 CODE = re.compile(r"<pre>.*?</pre>", re.S)
 NAME = re.compile(r'(<span class="o">\.</span>)?<span class="n">(\w+)</span>')
 COMMENT = re.compile(r'(?<=<span class="c1">)[^<]*')
-# What ruff is told, which is nothing to a reader
+# Comments for ruff, which mean nothing to a reader
 SKIP = re.compile(r'\s*(?:<span class="c1"># fmt: skip</span>|# fmt: skip(?=</span>))')
 WORD = re.compile(rf"\b(?:{'|'.join(HUE)})\b")
 
@@ -29,37 +29,34 @@ def painted(name, hue):
     return f'<span class="hue-{hue}">{name}</span>'
 
 
-def paint_comment(match):
-    return WORD.sub(lambda word: painted(word[0], HUE[word[0]]), match[0])
-
-
 def paint(match):
-    """The code of a cell with its hues."""
+    """Colour the code of a cell."""
     code = SKIP.sub("", match[0])
     names = {name for _, name in NAME.findall(code)}
-    asks = names & set(NAMES["Q"])
-    hues = HUE if asks else {}
-    if names >= {"K", "V"}:  # a cache, which has no output
+    has_query = names & set(NAMES["Q"])
+    hues = HUE if has_query else {}
+    if names >= {"K", "V"}:  # a cache, without an output
         hues = {"K": "K", "V": "V"} | hues
     if names >= {"q", "k"}:
         hues = hues | LETTERS
 
     def paint_name(match):
         dot, name = match.groups()
-        # net.output is a layer, and .keys() of a dictionary; self.W_k is a matrix of ours.
+        # net.output is a layer and .keys() belongs to a dictionary, but self.W_k is a matrix.
         if name not in hues or (dot and name in ("keys", "values", "output")):
             return match[0]
         return (dot or "") + painted(name, hues[name])
 
-    code = NAME.sub(paint_name, code)
-    return COMMENT.sub(
-        lambda said: paint_comment(said) if asks or "quer" in said[0] else said[0],
-        code,
-    )
+    def paint_comment(comment):
+        if not has_query and "quer" not in comment[0]:
+            return comment[0]
+        return WORD.sub(lambda word: painted(word[0], HUE[word[0]]), comment[0])
+
+    return COMMENT.sub(paint_comment, NAME.sub(paint_name, code))
 
 
 def paint_code(page):
-    """The HTML of a page with the hues in its code."""
+    """Colour the code in the HTML of a page."""
     return CODE.sub(paint, page)
 
 
@@ -68,6 +65,5 @@ def paint_page(app, pagename, templatename, context, doctree):
 
 
 def setup(app):
-    # Before offline_book takes the spans of names away
+    # Before offline_book removes the spans around names
     app.connect("html-page-context", paint_page, priority=800)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,35 +1,35 @@
-"""A Sphinx extension: each page says what it may load and run, and a browser lets it do no more.
+"""A Sphinx extension: a content security policy in each page.
 
-The policy stands in the page (GitHub Pages sends no headers of ours): files of the book, and no
-others; of scripts within the page those whose hash it names; no eval, no handlers in attributes,
-and no request to elsewhere. Pages with figures may also import blobs, which is how loader.js runs
-the modules whose text the page holds: from the disk there is no other way.
+The policy is a meta element, since GitHub Pages cannot send our headers. It allows the book's own
+files and inline scripts with a listed hash; no eval, no event handlers in attributes, no requests
+to other hosts. Pages with figures may also import blobs: that is how loader.js runs modules whose
+text is in the page, the only way that works from the disk.
 """
 
 import base64
 import hashlib
 import re
-from pathlib import Path
 
+from tools.extensions.html_build import after_html_build
 from tools.whole_files import write_text
 
-# For a page from the disk 'self' is any file there, except in Firefox where a form may lead.
+# For a page opened from the disk, 'self' covers any file, but not form targets in Firefox.
 POLICY = {
     "default-src": "'none'",
     "script-src": "'self'",
-    # Tables and figures have styles of their own, in attributes.
+    # Tables and figures have style attributes.
     "style-src": "'self' 'unsafe-inline'",
     "img-src": "'self' data:",  # stills of figures, and signs in style sheets
     "font-src": "'self'",
-    "connect-src": "'self'",  # no script of the book asks; tools that look at pages do
-    "worker-src": "'self'",  # sw.js, which keeps what has been read
+    "connect-src": "'self'",  # not for the book's scripts, but for tools that inspect pages
+    "worker-src": "'self'",  # sw.js, which caches pages that have been read
     "form-action": "'self' file:",  # the search
     "base-uri": "'self'",
 }
 FIGURES = 'type="application/vnd.jupyter.widget-state+json"'
-SCRIPT = re.compile(r"<script(?P<attributes>[^>]*)>(?P<body>.*?)</script>", re.S)
+SCRIPT = re.compile(r"<script([^>]*)>(.*?)</script>", re.S)
 TYPE = re.compile(r'\btype="(?!text/javascript|module)')
-# What the theme's buttons do; book.js does it.
+# Handlers of the theme's buttons; book.js replaces them.
 HANDLER = re.compile(r' onclick="(?:window\.print|toggleFullScreen)\(\)"')
 CHARSET = '<meta charset="utf-8" />'
 META = '<meta http-equiv="Content-Security-Policy" content="{}">'
@@ -38,36 +38,28 @@ PRESENT = re.compile(re.escape(META).replace(r"\{\}", "[^>]*"))
 
 def policy_of(page):
     """The policy of a page, from its HTML."""
-    scripts = [
-        match["body"]
-        for match in SCRIPT.finditer(page)
-        if "src=" not in match["attributes"] and not TYPE.search(match["attributes"])
-    ]
-    hashes = {
-        base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
-        for body in scripts
-        if body.strip()
-    }
-    allowed = [f"'sha256-{digest}'" for digest in sorted(hashes)]
-    if FIGURES in page:
-        allowed.append("blob:")
-    policy = POLICY | {"script-src": " ".join([POLICY["script-src"], *allowed])}
+    allowed = set()
+    for attributes, body in SCRIPT.findall(page):
+        if body.strip() and "src=" not in attributes and not TYPE.search(attributes):
+            digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+            allowed.add(f"'sha256-{digest}'")
+    blobs = ["blob:"] if FIGURES in page else []
+    sources = " ".join([POLICY["script-src"], *sorted(allowed), *blobs])
+    policy = POLICY | {"script-src": sources}
     return "; ".join(f"{name} {sources}" for name, sources in policy.items())
 
 
 def with_policy(page):
-    """The HTML of a page with its policy, before anything that it applies to."""
+    """The HTML of a page with its policy, ahead of everything that it governs."""
     page = HANDLER.sub("", PRESENT.sub("", page))
     return page.replace(CHARSET, CHARSET + META.format(policy_of(page)), 1)
 
 
-def write_policies(app, exception):
+@after_html_build
+def write_policies(app, out):
     """Put its policy into each page."""
-    if exception or app.builder.format != "html":
-        return
-    out = Path(app.outdir)
     for path in out.rglob("*.html"):
-        # Not templates of the theme, nor slides of an earlier build: they bring all in one file.
+        # Skip the theme's templates, and slides, which are self-contained.
         if not {"_static", "slides"} & set(path.relative_to(out).parts):
             page = path.read_text(encoding="utf-8")
             write_text(path, with_policy(page))
@@ -75,4 +67,3 @@ def write_policies(app, exception):
 
 def setup(app):
     app.connect("build-finished", write_policies, priority=900)  # pages are complete
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,10 +1,11 @@
-"""A Sphinx extension: formulas as MathML, which browsers set by themselves, without a script.
+"""A Sphinx extension: formulas as MathML, which browsers render without a script.
 
-latex2mathml translates the TeX. Here its MathML becomes that of browsers, MathML Core, which has no
-attributes for bold letters (they are characters of their own) and none for columns. The font is in
+latex2mathml translates the TeX. Here its output becomes MathML Core, which browsers implement: it
+has no attributes for bold letters (they are separate characters) or for columns. The font is in
 book_fonts.py.
 """
 
+import functools
 import re
 import unicodedata
 from html import unescape
@@ -14,29 +15,29 @@ from xml.etree import ElementTree
 from docutils.nodes import SkipNode
 from latex2mathml.converter import convert_to_element
 
-BAR = "\u2015"  # over letters; browsers stretch another one
+BAR = "\u2015"  # over letters; browsers stretch a different character
 SCRIPTS = ("msub", "msup", "msubsup", "munder", "mover", "munderover")
 ROWS = ("math", "mrow", "mstyle", "mtd", "msqrt")
 THIN = "0.167em"
 
 
 def mathml(tex, block=False):
-    """A formula as the text of a <math> element, which keeps the TeX as its alttext.
+    """Translate a formula into the text of a <math> element with the TeX as its alttext.
 
     Raises:
-        ValueError: latex2mathml does not know a command of it.
+        ValueError: latex2mathml does not know one of its commands.
     """
     tex = " ".join(tex.split())
     known = tex.replace("{aligned}", "{split}")
     math = convert_to_element(known, display="block" if block else "inline")
     for element in list(math.iter()):
-        element.text = unescape(element.text or "")  # it has &#x003B1; for a letter
+        element.text = unescape(element.text or "")  # latex2mathml writes &#x003B1;
         if element.text.startswith("\\"):
             raise ValueError(f"no MathML for {element.text!r} in the formula {tex!r}")
         if element.tag == "mo" and re.fullmatch("[a-zA-Z]{2,}", element.text):
-            element.tag = "mi"  # a function, such as softmax: no operator
+            element.tag = "mi"  # a function, such as softmax, not an operator
         if element.text in ("…", "∞", "⊤"):
-            element.tag = "mi"  # no operators, so they have no space of their own
+            element.tag = "mi"  # not operators, which would add space around them
         if element.text == BAR:
             element.text = "\u203e"
         if element.text in ("/", "."):
@@ -57,7 +58,7 @@ def mathml(tex, block=False):
 
 
 def set_style(element, variant):
-    """Bold and italic as browsers have them."""
+    """Write bold and italic as MathML Core does."""
     if element.tag == "mtext" and variant:
         element.set("class", variant)
     elif variant.startswith("bold"):
@@ -66,7 +67,7 @@ def set_style(element, variant):
 
 
 def letter_of(style, letter):
-    """The mathematical character that is this letter, or digit, in BOLD or in BOLD ITALIC."""
+    """The mathematical character for a letter or digit in BOLD or BOLD ITALIC."""
     script, _, name = unicodedata.name(letter).partition(" ")
     if script == "DIGIT":
         return unicodedata.lookup(f"MATHEMATICAL BOLD DIGIT {name}")
@@ -74,23 +75,23 @@ def letter_of(style, letter):
 
 
 def close_up(scripts):
-    """No room around the operators of an index or an exponent, as TeX has it."""
+    """Remove the space around operators in indices and exponents, as TeX does."""
     for script in scripts[1:]:
         for operator in script.iter("mo"):
             operator.attrib.update(lspace="0", rspace="0")
 
 
 def pair_bars(row):
-    """Bars around something, as of a length: the first opens and the second closes."""
+    """Make bars open and close in turn, as around an absolute value."""
     bars = [element for element in row if element.text in ("|", "\u2016")]
     for place, bar in enumerate(bars if len(bars) % 2 == 0 else []):
         bar.attrib.update(form=("prefix", "postfix")[place % 2], stretchy="false")
 
 
 def mark_signs(row):
-    """A minus after a bracket, a comma or an operator belongs to what follows, as in (-1, 1).
+    """Make a minus after a bracket, a comma or an operator a sign, as in (-1, 1).
 
-    And a formula that begins with an equals sign has no room before it.
+    And remove the space before an equals sign that begins a formula.
     """
     if len(row) and row[0].text in ("=", "<", ">", "\u2248", "\u2264", "\u2265"):
         row[0].set("lspace", "0")
@@ -103,7 +104,7 @@ def mark_signs(row):
 
 
 def space_functions(row):
-    """A thin space around the name of a function, as TeX has it: browsers write 2lnx."""
+    """Add a thin space around function names, as TeX does: browsers write 2lnx."""
     for place, element in reversed(list(enumerate(row))):
         base = element[0] if element.tag in SCRIPTS else element
         if base.tag != "mi" or len(base.text) < 2:
@@ -115,22 +116,12 @@ def space_functions(row):
             row.insert(place, ElementTree.Element("mspace", width=THIN))
 
 
-def visit_math(self, node):
-    self.body.append(
-        self.starttag(node, "span", "", CLASS="math notranslate nohighlight")
-    )
-    self.body.append(f"{mathml(node.astext())}</span>")
-    raise SkipNode
-
-
-def visit_math_block(self, node):
-    self.body.append(
-        self.starttag(node, "div", "", CLASS="math notranslate nohighlight")
-    )
-    self.body.append(f"{mathml(node.astext(), block=True)}</div>\n")
+def visit_math(self, node, tag="span"):
+    start = self.starttag(node, tag, "", CLASS="math notranslate nohighlight")
+    self.body.append(f"{start}{mathml(node.astext(), block=tag == 'div')}</{tag}>")
     raise SkipNode
 
 
 def setup(app):
-    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    block = functools.partial(visit_math, tag="div")
+    app.add_html_math_renderer("mathml", (visit_math, None), (block, None))

@@ -1,9 +1,9 @@
-"""The first cell of code in each notebook, which gets the package where it is missing.
+"""The first code cell of each notebook, which installs the package if it is missing.
 
-On Colab and Kaggle, or beside a notebook that was downloaded, there is no d2lmini yet. Where it is
-to come from is said in _config.yml: from the repository's tag of this version, else from the wheel
-that lies beside the built pages. With neither address, the cell says which file to install. The
-notebooks that readers take from the pages get the wheel of those pages (take_away.py).
+On Colab and Kaggle, or next to a downloaded notebook, there is no d2lmini yet. _config.yml says
+where to get it: from the repository's tag of this version, or else from the wheel next to the built
+pages. With neither address, the cell names the file to install. Notebooks downloaded from the pages
+get the wheel of those pages (take_away.py).
 """
 
 import nbformat
@@ -11,7 +11,7 @@ import nbformat
 from tools.extensions.addresses import version, wheel_name
 
 ID = "install"
-TAG = "remove-cell"  # readers of the pages need it as little as readers who have the package
+TAG = "remove-cell"  # the pages do not show it
 CELL = """\
 # Gets d2lmini, the package of this book, where it is missing. Nothing else is changed.
 import importlib.util
@@ -33,7 +33,7 @@ if importlib.util.find_spec("d2lmini") is None:
 
 
 def requirement(repository, site):
-    """What pip is asked for; nothing, while there is no address."""
+    """The requirement for pip; empty if no address is configured."""
     if repository:
         return f"d2lmini[book] @ {repository}/archive/refs/tags/v{version()}.zip"
     return f"d2lmini[book] @ {site}/{wheel_name()}" if site else ""
@@ -41,20 +41,17 @@ def requirement(repository, site):
 
 def source(requirement):
     """The text of the cell."""
-    if not requirement:
-        what = "The package d2lmini is missing"
-        return CELL.format(get="", what=what, wheel=wheel_name())
-    get = GET.format(version=version(), requirement=requirement)
-    what = "d2lmini could not be fetched (is there a network?)"
+    get, what = "", "The package d2lmini is missing"
+    if requirement:
+        get = GET.format(version=version(), requirement=requirement)
+        what = "d2lmini could not be fetched (is there a network?)"
     return CELL.format(get=get, what=what, wheel=wheel_name())
 
 
 def with_install_cell(notebook, requirement):
-    """The notebook with the cell before its other code, in its present form. Changes it."""
+    """Put the current form of the cell before the notebook's other code, in place."""
     cells = [cell for cell in notebook.cells if cell.get("id") != ID]
-    cell = nbformat.v4.new_code_cell(source(requirement), id=ID)
-    cell.metadata = nbformat.from_dict(
-        {"jupyter": {"source_hidden": True}, "tags": [TAG]}
-    )
+    metadata = {"jupyter": {"source_hidden": True}, "tags": [TAG]}
+    cell = nbformat.v4.new_code_cell(source(requirement), id=ID, metadata=metadata)
     notebook.cells = [cells[0], cell, *cells[1:]]  # the title comes first
     return notebook

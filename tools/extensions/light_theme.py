@@ -1,33 +1,34 @@
-"""A Sphinx extension: of the theme's styles and icons, what the pages use.
+"""A Sphinx extension: cut the theme's styles and icons down to those that the pages use.
 
-The theme brings all of Bootstrap and 2,000 icons, most of what a first visit would wait for. Here a
-rule stays if each class and each id that it asks for is a word of some page or script, and an icon
-if a rule draws it. A test holds the looks of the pages to those with all of the theme.
+The theme includes all of Bootstrap and 2,000 icons, most of the download on a first visit. Here a
+rule stays if each class and id in its selector is a word of some page or script, and an icon if a
+rule draws it. A test checks that the pages look as they do with the whole theme.
 """
 
 import re
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import tinycss2
 
 from tools.extensions.book_fonts import cut_down
+from tools.extensions.html_build import after_html_build
 from tools.kept import kept
 from tools.whole_files import write_text
 
 SHEETS = ("styles/*.css", "mystnb.*.css")
 WORD = re.compile(r"[\w-]+")
 NAME = re.compile(r"[.#]([\w-]+)")  # of a class or an id in a style sheet
-COMPOSED = {"bs-tooltip-auto"}  # which Bootstrap puts together from two words
+COMPOSED = {"bs-tooltip-auto"}  # Bootstrap composes it from two words
 ICON = re.compile(r"[\ue000-\uf8ff]")
-RESERVED = re.compile(r"Font Awesome\\? 6")  # the name of what is not cut down
-# Of another sheet, for which a page would wait again
+RESERVED = re.compile(r"Font Awesome\\? 6")  # a reserved font name
+# An import of another sheet costs a second round trip
 IMPORT = re.compile(r'@import "([^"]+)";')
 TRUETYPE = re.compile(r',\s*url\([^)]*\.ttf\) format\("truetype"\)')  # for old browsers
 
 
 def words_of(out):
-    """Every word of the pages and of their scripts, so also the classes that a script gives."""
+    """Every word in the pages and their scripts, hence also the classes that scripts set."""
     pages = (path for path in out.rglob("*.html") if "slides" not in path.parts)
     scripts = (p for p in (out / "_static").rglob("*.js") if p.parent.name != "weights")
     texts = (path.read_text(encoding="utf-8") for path in [*pages, *scripts])
@@ -35,20 +36,15 @@ def words_of(out):
 
 
 def selectors(prelude):
-    """The selectors of a rule, which commas part, as lists of tokens."""
-    found = [[]]
-    for token in prelude:
-        if token == ",":
-            found.append([])
-        else:
-            found[-1].append(token)
-    return found
+    """The selectors of a rule, separated by commas, as lists of tokens."""
+    groups = groupby(prelude, lambda token: token == ",")
+    return [list(tokens) for is_comma, tokens in groups if not is_comma]
 
 
 def is_used(selector, words):
-    """Whether there may be an element for a selector.
+    """Whether some element may match a selector.
 
-    What it asks for in brackets, as :not(.open), is within a token, and is not looked at.
+    Conditions in brackets, such as :not(.open), are within one token and ignored.
     """
     ids = {token.value for token in selector if token.type == "hash"}
     classes = {b.value for a, b in pairwise(selector) if a == "." and b.type == "ident"}
@@ -56,7 +52,7 @@ def is_used(selector, words):
 
 
 def used_rules(rules, words):
-    """The rules that may have an effect, as text."""
+    """The rules that some page may need, as text."""
     kept = []
     for rule in rules:
         if rule.type == "qualified-rule":
@@ -75,7 +71,7 @@ def used_rules(rules, words):
 
 
 def with_imports(path):
-    """A style sheet with those that it imports in their place."""
+    """A style sheet with its imports inlined."""
 
     def imported(match):
         folder = Path(match[1]).parent
@@ -86,16 +82,14 @@ def with_imports(path):
 
 
 def cut_sheet(css, words):
-    """The bytes of a style sheet, less the rules that no word asks for."""
+    """The bytes of a style sheet without the unused rules."""
     css = used_rules(tinycss2.parse_stylesheet(css), words)
     return RESERVED.sub("Book Icons", TRUETYPE.sub("", css)).encode()
 
 
-def make_light(app, exception):
-    """Cut the style sheets, then the icons to those that are left."""
-    if exception or app.builder.format != "html":
-        return
-    out = Path(app.outdir)
+@after_html_build
+def make_light(app, out):
+    """Cut the style sheets, then the icon font to the icons that they still use."""
     static = out / "_static"
     words, icons = words_of(out), set()
     for path in (path for pattern in SHEETS for path in static.glob(pattern)):
@@ -112,4 +106,3 @@ def make_light(app, exception):
 
 def setup(app):
     app.connect("build-finished", make_light, priority=800)  # pages are complete
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

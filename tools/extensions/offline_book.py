@@ -1,15 +1,16 @@
-"""A Sphinx extension: no page of the built book asks the network for anything.
+"""A Sphinx extension: the built book makes no network requests, and its pages are small.
 
 A default build fetches MathJax, and thebe (which would start a kernel on a server), from a CDN.
-Here formulas need no script (formulas.py), and thebe goes. The library that shows widgets, 3.7 MB
-from a CDN as well, is replaced in _config.yml by the book's own loader, d2lmini/figures/loader.js;
-and a widget's still picture, which MyST-NB would drop, stays beside it.
+Here formulas need no script (formulas.py), and thebe is removed. The library that shows widgets,
+another 3.7 MB from a CDN, is replaced in _config.yml by the book's own loader,
+d2lmini/figures/loader.js. A widget's still picture, which MyST-NB would drop, stays in the page.
 
-And the pages are made light: no state of widgets that need a kernel, no source maps of the
-theme's scripts, no second set of its icons.
+Also removed: the state of widgets that need a kernel, the source maps of the theme's scripts, and
+a second set of its icons.
 """
 
 import base64
+import functools
 import hashlib
 import json
 import re
@@ -18,41 +19,37 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from tools.extensions.html_build import after_html_build
 from tools.whole_files import write_text
 
-THEBE = re.compile(
-    r'<script type="text/x-thebe-config">.*?</script>|<script>kernelName.*?</script>',
-    re.S,
-)
-
-
-# Files of thebe, and of sphinx-design, whose cards and tabs the book does not have.
+THEBE = re.compile(r"<script(?:[^>]*x-thebe-config.>|>kernelName).*?</script>", re.S)
+# Files of thebe, and of sphinx-design, whose cards and tabs the book does not use.
 IDLE = ["thebe", "sphinx-design", "design-tabs"]
+INDENT = re.compile(r"^ +", re.M)  # safe, as no string in a module spans lines
+LARGE = 1_000_000  # characters of a buffer
 
 
 def remove_idle(app, pagename, templatename, context, doctree):
-    """Leave out what extensions add to each page and none needs."""
+    """Remove the files that extensions add to each page and that no page needs."""
 
     def is_idle(script):
         source = str(getattr(script, "filename", "") or "")
         body = getattr(script, "attributes", {}).get("body") or ""
         return any(name in source for name in IDLE) or "THEBE" in body
 
-    scripts = context.get("script_files", [])
-    scripts[:] = [script for script in scripts if not is_idle(script)]
-    sheets = context.get("css_files", [])
-    sheets[:] = [sheet for sheet in sheets if not is_idle(sheet)]
+    for files in (context.get("script_files", []), context.get("css_files", [])):
+        files[:] = [file for file in files if not is_idle(file)]
     context["body"] = THEBE.sub("", context.get("body", ""))
 
 
-# What others need while the page is still read: the theme's settings, the figures, the colours.
+# Needed while the page is still being parsed: the theme's settings, the figures, the colours.
 EARLY = re.compile(r"documentation_options|loader|book\.js")
 
 
 def defer_scripts(app, pagename, templatename, context, doctree):
-    """Let scripts wait until the page has been read, and can be seen.
+    """Defer scripts until the page has been parsed.
 
-    Not on the search page, whose own scripts use those of all pages at once.
+    Not on the search page, whose own scripts use the others immediately.
     """
 
     def deferred(script):
@@ -66,19 +63,16 @@ def defer_scripts(app, pagename, templatename, context, doctree):
         scripts[:] = [deferred(script) for script in scripts]
 
 
-INDENT = re.compile(r"^ +", flags=re.MULTILINE)  # no text of a module has two lines
-
-
 def light_state(saved, keep=lambda model: True, large=lambda buffer: None):
-    """Of the state of widgets that a page saves, keep the figures: the rest need a kernel.
+    """Reduce a page's saved widget state to the figures: other widgets need a kernel.
 
-    keep says of which model; large may give a buffer a file of its own.
+    Args:
+        keep: whether to keep a model.
+        large: is called on each buffer and may move it into its own file.
     """
-    saved["state"] = {
-        model: widget
-        for model, widget in saved["state"].items()
-        if widget["model_module"] == "anywidget" and keep(model)
-    }
+    for model, widget in [*saved["state"].items()]:
+        if widget["model_module"] != "anywidget" or not keep(model):
+            del saved["state"][model]
     for widget in saved["state"].values():
         del widget["state"]["_css"]  # all pages share figure.css
         widget["state"]["_esm"] = INDENT.sub("", widget["state"]["_esm"])
@@ -91,23 +85,18 @@ def light_state(saved, keep=lambda model: True, large=lambda buffer: None):
 
 
 def drop_dead_state(app, pagename, templatename, context, doctree):
-    """Make the state light that a page saves."""
+    """Reduce the widget state in a page."""
+    move = functools.partial(move_out, app, context)
     for script in context.get("script_files", []):
         attributes = getattr(script, "attributes", {})
         if attributes.get("type") == "application/vnd.jupyter.widget-state+json":
-            attributes["body"] = light_state(
-                json.loads(attributes["body"]),
-                large=lambda buffer: move_out(app, context, buffer),
-            )
-
-
-LARGE = 1_000_000  # characters
+            attributes["body"] = light_state(json.loads(attributes["body"]), large=move)
 
 
 def move_out(app, context, buffer):
-    """Give a large buffer a file of its own, which loads when the page can be read.
+    """Move a large buffer into its own file, which loads once the page is readable.
 
-    A script and no more: a page from the disk may not fetch. Pages with the same share it.
+    The file is a script, since a page from the disk may not fetch; equal buffers share one file.
     """
     if len(buffer.get("data", "")) > LARGE:
         data = buffer.pop("data")
@@ -119,29 +108,29 @@ def move_out(app, context, buffer):
 
 
 def pack(buffer):
-    """Bytes as text of 85 characters, of which a page needs 6 % fewer than of 64."""
+    """Encode bytes in base 85, which takes 6 % fewer characters than base 64."""
     if buffer.get("data"):
         data = base64.b85encode(base64.b64decode(buffer["data"])).decode()
         buffer |= {"data": data, "encoding": "base85"}
 
 
-# Names, names of modules, punctuation and spaces, which have the colour of the text around them.
+# Names, modules, punctuation and spaces, which have the colour of the surrounding text.
 PLAIN = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
 
 
 def drop_plain_spans(app, pagename, templatename, context, doctree):
-    """Leave out the spans of highlighted code that colour nothing: half the weight of code."""
+    """Remove spans that colour nothing from highlighted code: half of its size."""
     body = context.get("body", "").replace("<pre><span></span>", "<pre>")
     context["body"] = PLAIN.sub(r"\1", body)
 
 
 class KeepStillPictures(SphinxPostTransform):
-    """Of an output that is a widget and HTML, keep both; MyST-NB would take the first.
+    """Keep both the widget and the HTML of an output; MyST-NB would drop the second.
 
-    The picture is there for readers without scripts; the loader removes it where it succeeds.
+    The picture is for readers without scripts; the loader replaces it.
     """
 
-    default_priority = 3  # before MyST-NB selects, which is 4
+    default_priority = 3  # MyST-NB selects at 4
 
     def run(self, **kwargs):
         for bundle in list(self.document.findall(nodes.container)):
@@ -150,22 +139,17 @@ class KeepStillPictures(SphinxPostTransform):
             kinds = {child["mime_type"]: child.children for child in bundle.children}
             view = kinds.get("application/vnd.jupyter.widget-view+json")
             if view and "text/html" in kinds:
-                bundle.replace_self(
-                    nodes.container(
-                        "", *kinds["text/html"], *view, classes=["figure-live"]
-                    )
-                )
+                both = *kinds["text/html"], *view
+                bundle.replace_self(nodes.container("", *both, classes=["figure-live"]))
 
 
-def make_light(app, exception):
-    """Take away what no reader needs."""
-    if exception or app.builder.format != "html":
-        return
-    static = Path(app.outdir) / "_static"
-    for path in static.rglob("*.map"):
-        path.unlink()  # 3 MB, for those who debug the theme
-    # 1.5 MB, which no page asks for (book/_templates/layout.html)
-    (static / "scripts" / "fontawesome.js").unlink(missing_ok=True)
+@after_html_build
+def make_light(app, out):
+    """Delete files that no reader needs."""
+    for path in (out / "_static").rglob("*.map"):
+        path.unlink()  # 3 MB, only for debugging the theme
+    # 1.5 MB that no page loads (book/_templates/layout.html)
+    (out / "_static" / "scripts" / "fontawesome.js").unlink(missing_ok=True)
 
 
 def setup(app):
@@ -175,4 +159,3 @@ def setup(app):
     app.connect("html-page-context", drop_dead_state, priority=900)
     app.connect("html-page-context", drop_plain_spans, priority=900)
     app.connect("build-finished", make_light)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

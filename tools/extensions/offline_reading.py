@@ -1,7 +1,7 @@
-"""A Sphinx extension: a site that was read can be read again without a network.
+"""A Sphinx extension: pages that were read once can be read again without a network.
 
-sw.js, a service worker, keeps the pages that a reader opens, with all that they load, and the
-search. Not the whole site: that is 15 MB, of which somebody who follows a link wants a twentieth.
+sw.js, a service worker, caches the pages that a reader opens, everything they load, and the search.
+Not the whole site: that is 15 MB, and somebody who follows a link needs a twentieth of it.
 """
 
 import hashlib
@@ -9,16 +9,15 @@ import json
 import re
 from pathlib import Path
 
+from tools.extensions.html_build import after_html_build
 from tools.whole_files import write_text
 
 LOADED = re.compile(r'(?:src|href)="((?:_static/|searchindex\.js)[^"]*)"')
 
 
-def write_worker(app, exception):
-    """Write sw.js beside the pages, with a version that is another when anything else is."""
-    if exception or app.builder.format != "html":
-        return
-    out = Path(app.outdir)
+@after_html_build
+def write_worker(app, out):
+    """Write sw.js next to the pages, with a version that changes whenever any file does."""
     (out / "sw.js").unlink(missing_ok=True)
     digest = hashlib.sha256()
     for path in sorted(out.rglob("*.*")):
@@ -27,7 +26,7 @@ def write_worker(app, exception):
     search = LOADED.findall((out / "search.html").read_text(encoding="utf-8"))
     source = Path(__file__).with_name("sw.js").read_text(encoding="utf-8")
     source = source.replace("{version}", digest.hexdigest()[:16])
-    # Each once: a cache takes nothing twice.
+    # Without repetitions, which Cache.addAll refuses
     search = list(dict.fromkeys(["search.html", *search]))
     source = source.replace("{search}", json.dumps(search))
     write_text(out / "sw.js", source)
@@ -35,4 +34,3 @@ def write_worker(app, exception):
 
 def setup(app):
     app.connect("build-finished", write_worker, priority=950)  # after content_policy
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

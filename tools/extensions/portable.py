@@ -1,11 +1,10 @@
-"""A Sphinx extension: what the notebooks say in plain Markdown, as the page's directives.
+"""A Sphinx extension: turn the notebooks' plain Markdown into directives and roles.
 
-A notebook has to read right wherever it is opened, so its text holds only what every viewer of
-notebooks shows. In the build it becomes:
+A notebook must read well in every viewer, so its text is plain Markdown. The build translates:
 
     ### Exercise 2.1 ★ Title, to the end of its cell    {exercise}
     <details><summary>Solution</summary>                a {solution}, whose Python becomes cells
-    <details><summary>Another title</summary>           an {admonition} that is closed
+    <details><summary>Another title</summary>           a closed {admonition}
     > **Title**                                         an {admonition}
     [Ba et al. 2016](bibliography.md#ba2016layer)       {cite:t}, or {cite:p} within parentheses
     [exercise 2.1](#masks-1)                            {ref}
@@ -14,8 +13,8 @@ notebooks shows. In the build it becomes:
     an entry of the list in glossary.md                 a paragraph with that label
     the list in bibliography.md                         {bibliography}
 
-Cells of a solution are run with the notebook's own in the build and in the tests; a reader's
-notebook does not have them.
+Solution cells run with the notebook's own cells in the build and in the tests; a reader's notebook
+does not contain them.
 """
 
 import hashlib
@@ -30,13 +29,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from tools.dependencies import key
 from tools.extensions.figure_links import as_html
 
-# Two files of the package without the package, which would load PyTorch: seconds for nothing.
+# Run by path, since importing the package would load PyTorch, which takes seconds.
 PACKAGE = Path(__file__).parents[2] / "d2lmini"
 EXERCISE_PAGES = run_path(str(PACKAGE / "support" / "chapters.py"))["EXERCISE_PAGES"]
 NOTEBOOKS = run_path(str(PACKAGE / "course" / "notebooks.py"))
-EXERCISE, PYTHON, SOLUTION = (
-    NOTEBOOKS[name] for name in ("EXERCISE", "PYTHON", "SOLUTION")
-)
+EXERCISE, SOLUTION = NOTEBOOKS["EXERCISE"], NOTEBOOKS["SOLUTION"]
+PYTHON = NOTEBOOKS["PYTHON"]
 
 CLOSED = re.compile(
     r"^<details>\n<summary>(?P<title>[^\n]+)</summary>\n\n(?P<text>.+?)\n\n</details>$",
@@ -53,24 +51,24 @@ BIBLIOGRAPHY = "```{bibliography}\n:all:\n:style: plain\n```\n"
 
 
 def directive(name, argument, options, text):
-    """A directive of MyST; its fence is of tildes, since the title may have backticks."""
+    """Write a MyST directive, fenced by tildes since the title may contain backticks."""
     lines = [f":{key}: {value}" for key, value in options.items()]
     return "\n".join([f"~~~~~{{{name}}} {argument}", *lines, "", text, "~~~~~"])
 
 
+def admonition(title, kind, text):
+    return directive("admonition", title, {"class": kind}, text)
+
+
 def expand_markdown(text):
-    """Boxes, sources and references of a cell, or of a page, as directives and roles."""
+    """Translate the boxes, sources and references of a cell or page."""
 
     def box(match):
         inside = re.sub(r"^> ?", "", match["text"], flags=re.M).rstrip("\n")
-        return (
-            directive("admonition", match["title"], {"class": "warning"}, inside) + "\n"
-        )
+        return admonition(match["title"], "warning", inside) + "\n"
 
     def closed(match):
-        return directive(
-            "admonition", match["title"], {"class": "dropdown"}, match["text"]
-        )
+        return admonition(match["title"], "dropdown", match["text"])
 
     def in_parentheses(match):
         return "{cite:p}`" + ",".join(re.findall(SOURCE, match[1])) + "`"
@@ -84,7 +82,7 @@ def expand_markdown(text):
 
 
 def solution_cells(label, text):
-    """What lies between the two directives of a solution: its text, and its code to be run."""
+    """The cells of a solution: text and executable code between the two directives."""
     cells = [new_markdown_cell(f"```{{solution-start}} {label}\n:class: dropdown\n```")]
     end = 0
     for fence in PYTHON.finditer(text):
@@ -98,24 +96,23 @@ def solution_cells(label, text):
 
 
 def expand(notebook):
-    """The notebook as the build reads it. Changes the one that it is given."""
+    """Translate a notebook for the build, in place."""
     cells, label = [], None
     for cell in notebook.cells:
-        cell.metadata.pop("slideshow", None)  # of no page: slides.py reads it
+        cell.metadata.pop("slideshow", None)  # only for make_slides.py
         if title := cell.metadata.get("mystnb", {}).get("code_prompt_show"):
-            cell.metadata.mystnb.code_prompt_hide = title  # stays when it is open
-        if cell.cell_type != "markdown":
-            cells.append(cell)
-        elif exercise := EXERCISE.fullmatch(cell.source):
+            cell.metadata.mystnb.code_prompt_hide = title  # also while it is open
+        is_text = cell.cell_type == "markdown"
+        if is_text and (solution := SOLUTION.fullmatch(cell.source)):
+            cells += solution_cells(label, solution["text"])
+            continue
+        if is_text and (exercise := EXERCISE.fullmatch(cell.source)):
             label, title = exercise["label"], exercise["title"]
             text = f"{exercise['stars']} {expand_markdown(exercise['text'])}"
             cell.source = directive("exercise", title, {"label": label}, text)
-            cells.append(cell)
-        elif solution := SOLUTION.fullmatch(cell.source):
-            cells += solution_cells(label, solution["text"])
-        else:
+        elif is_text:
             cell.source = expand_markdown(cell.source)
-            cells.append(cell)
+        cells.append(cell)
     for number, cell in enumerate(cells):
         cell.setdefault("id", f"cell-{number}")
     notebook.cells = cells
@@ -123,10 +120,10 @@ def expand(notebook):
 
 
 def expanded(path):
-    """The notebook of a file, as the build reads it, and by what its outputs are found.
+    """Read and translate a notebook, and add the key under which its outputs are cached.
 
-    The cache looks for outputs by the code of a notebook and its kernelspec. So a hash of all
-    else that they depend on lies there, and outputs of another state of the package don't match.
+    The cache finds outputs by a notebook's code and kernelspec. So a hash of everything else that
+    they depend on goes into the kernelspec, and outputs of another package version don't match.
     """
     notebook = expand(nbformat.read(path, as_version=4))
     code = "\n".join(c.source for c in notebook.cells if c.cell_type == "code")
@@ -137,26 +134,24 @@ def expanded(path):
 
 
 def depends_on(notebook):
-    """The hash that expanded() has put into a notebook."""
+    """The hash that expanded() put into a notebook."""
     return notebook.metadata.kernelspec["depends_on"]
 
 
 def pages_with_other_outputs(app, env, added, changed, removed):
-    """Pages to read again although their notebooks are as before: the package has changed."""
-    left = env.found_docs - added - changed
-    paths = {name: Path(env.doc2path(name)) for name in left}
-    return [
-        name
-        for name, path in paths.items()
-        if path.suffix == ".ipynb"
-        and env.metadata[name].get("depends_on") != depends_on(expanded(path))
-    ]
+    """Pages to read again although their notebooks are unchanged, since the package has changed."""
+    outdated = []
+    for name in env.found_docs - added - changed:
+        path, seen = env.doc2path(name), env.metadata[name].get("depends_on")
+        if path.endswith(".ipynb") and seen != depends_on(expanded(path)):
+            outdated.append(name)
+    return outdated
 
 
 def on_source_read(app, docname, content):
-    """Sphinx hands over the text of a page, and takes it back."""
+    """Translate the text of a page, which Sphinx passes in a list."""
     path = app.env.doc2path(docname)
-    if Path(path).suffix == ".ipynb":
+    if path.endswith(".ipynb"):
         notebook = expanded(path)
         app.env.metadata[docname]["depends_on"] = depends_on(notebook)
         content[0] = json.dumps(notebook)
@@ -165,24 +160,20 @@ def on_source_read(app, docname, content):
 
 
 def number_as_in_the_notebook(app, builder):
-    """Exercise 2.1 instead of 6: the page's number, and the exercise's within it."""
+    """Number exercises by page, 2.1 instead of 6."""
     for page in EXERCISE_PAGES.values():
-        numbers = app.env.toc_fignumbers.get(f"book/{page.file}", {}).get(
-            "exercise", {}
-        )
+        numbers = app.env.toc_fignumbers.get(f"book/{page.file}", {})
+        numbers = numbers.get("exercise", {})
         for place, label in enumerate(numbers, 1):
             numbers[label] = (page.number, place)
 
 
 def setup(app):
-    # When an extension or a template changes, all pages are read and written anew.
-    files = [
-        *Path(__file__).parent.glob("*.py"),
-        *Path(app.srcdir).glob("book/_templates/*"),
-    ]
-    made_by = hashlib.sha256(b"".join(map(Path.read_bytes, sorted(files)))).hexdigest()
+    # When an extension or a template changes, all pages are read and written again.
+    templates = Path(app.srcdir).glob("book/_templates/*")
+    files = sorted([*Path(__file__).parent.glob("*.py"), *templates])
+    made_by = hashlib.sha256(b"".join(map(Path.read_bytes, files))).hexdigest()
     app.add_config_value("made_by", made_by, "env", str)
     app.connect("env-get-outdated", pages_with_other_outputs)
     app.connect("source-read", on_source_read)
     app.connect("write-started", number_as_in_the_notebook)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,32 +1,32 @@
-// Keeps what has been read, so that it can be read again without a network.
+// Caches what has been read, so that it can be read again without a network.
 //
-// Pages come from the network where there is one, so they are never older than the site; what has
-// its own hash in its address comes from what is kept. tools/extensions/offline_reading.py fills in the two
+// Pages come from the network if there is one, so they are never older than the site; files with a
+// hash in their address come from the cache. tools/extensions/offline_reading.py fills in the two
 // constants; the first tells a browser that the site has changed.
 const VERSION = "{version}";
-const SEARCH = {search}; // the search, of all pages, is there from the start
+const SEARCH = {search}; // the search, cached from the start
 
-// A host may have several books, and several editions of one.
+// A host may serve several books, and several editions of one.
 const BOOK = `book at ${self.registration.scope}, `;
 const CACHE = BOOK + VERSION;
 const HASHED = /[?&](v|digest)=|[/.-][0-9a-f]{16,}[/.-]/;
-// What a page loads, pictures that are not in sight yet and its network included.
+// Files that a page loads, including lazy pictures and the weights of its network.
 const PARTS = /(?:src=|href=|"file":)"([^"?]*_(?:static|images)\/[^"]+)"/g;
 
 const isPage = (address) => /(\/|\.html)$/.test(new URL(address).pathname);
 const isPart = (address) => /\/(_static|_images)\/|\/searchindex\.js/.test(address);
-// The address of a page may hold the state of its figures.
+// The address of a page may contain the state of its figures.
 const nameOf = (address) => (isPage(address) ? address.replace(/[?#].*/, "") : address);
 const keptAs = async (name) => (await caches.open(CACHE)).match(name);
 
-// From the network, and kept. A page is asked for anew, whatever the browser's own cache holds.
+// Fetch and cache. Pages are revalidated, whatever is in the browser's own cache.
 async function fetchAndKeep(request, name) {
   const response = await fetch(request, isPage(name) ? { cache: "no-cache" } : {});
   if (response.ok) await (await caches.open(CACHE)).put(name, response.clone());
   return response;
 }
 
-// What cannot be loaded is not there offline, and that is all.
+// A file that fails to load is merely missing offline.
 async function keepAll(addresses) {
   for (const address of addresses) {
     if (!(await keptAs(address))) await fetchAndKeep(address, address).catch(() => null);
@@ -51,7 +51,7 @@ async function answer(event) {
   }
 }
 
-// What was read of an earlier version is read again, in this one.
+// Fetch the pages cached under an earlier version again, then drop that cache.
 async function renew() {
   const names = (await caches.keys()).filter((name) => name.startsWith(BOOK) && name !== CACHE);
   for (const name of names) {
@@ -76,7 +76,7 @@ self.addEventListener("fetch", (event) => {
   const ours = url.startsWith(self.registration.scope) && (isPage(url) || isPart(url));
   if (method === "GET" && ours) event.respondWith(answer(event));
 });
-// The page that a reader saw first says where it is and what it has loaded.
+// The first page, loaded before this worker, sends its address and the files it has loaded.
 self.addEventListener("message", (event) => {
   const [address, ...loaded] = event.data;
   const name = nameOf(address);

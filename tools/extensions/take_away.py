@@ -1,17 +1,16 @@
-"""A Sphinx extension: what readers take from the pages, each on its own or as one file.
+"""A Sphinx extension: what readers can download from the pages.
 
-A notebook, by the button of its page. Where the site's address is known, its first cell of code
-gets the package from there, and its links lead there: beside it lies no other page of the book.
+A single notebook, by the button on its page. If the site's address is known, its first code cell
+gets the package from the site, and its links lead there, since no other page lies next to it.
 
-All notebooks, as a zip with the package, so that they run where the pages have no address. And the
-project, as a zip: who has Python and nothing else types `make lab` in it, or `make book`.
+All notebooks, as a zip with the package, so that they run even if the site has no address. And the
+project, as a zip: it needs only Python for `make lab` or `make book`.
 """
 
-import io
+import functools
 import re
+import shutil
 import tempfile
-import time
-import zipfile
 from pathlib import Path
 
 import nbformat
@@ -25,6 +24,7 @@ from tools.extensions.addresses import (
     settings,
     wheel_name,
 )
+from tools.extensions.html_build import after_html_build
 from tools.extensions.install_cell import requirement, with_install_cell
 from tools.extensions.package_file import contents, copy_project
 from tools.kept import kept
@@ -38,36 +38,26 @@ PROJECT = (
     *("requirements.txt", "tests", "tools"),
 )  # fmt: skip
 LICENCES = ("LICENSE", "LICENSE-TEXT")
-READ_ME = """\
-{title}: the notebooks
-
-Open this folder where you have Jupyter and PyTorch, in JupyterLab or in VS Code, and begin with
-index.ipynb or preface.ipynb. Where the package of the book is missing, the first cell of each
-notebook installs it from a file in this folder, {wheel}; pip gets what that
-needs. If a live figure then has no buttons, or shows an error, save the notebook and reload the
-page in the browser.
-{pages}
-Text and figures are under the licence CC BY 4.0 (LICENSE-TEXT), code under MIT (LICENSE).
-"""
-# Links to other pages and files of the book; [text](#place) stays within the notebook.
+READ_ME = Path(__file__).with_name("notebooks_readme.txt")
+# Links to other pages and files of the book; [text](#place) stays in the notebook.
 TO_PAGE = re.compile(r"\]\(([\w-]+)\.(?:ipynb|md)(#[\w-]+)?\)")
 LACKING = re.compile(r"(<!-- \w+ -->\n[^<]*?)the built book([^<]*<!-- end -->)")
 TO_FILE = re.compile(r'(?<=href=")\.\./')
 
 
 def names():
-    """The two zips, which lie beside the pages: of the notebooks, and of the project."""
+    """The names of the two zips next to the pages: the notebooks and the project."""
     return f"{file_name()}-notebooks.zip", f"{file_name()}-project.zip"
 
 
 def with_links_to(site, text):
-    """A text whose links to the rest of the book lead to its pages on a site."""
+    """Make a text's links to the rest of the book lead to its pages on the site."""
     text = TO_PAGE.sub(rf"]({site}/book/\1.html\2)", text)
     return TO_FILE.sub(f"{site}/", text)
 
 
 def lead_to_site(folder, site):
-    """Let the notebooks of a folder, each of which is taken alone, find the rest on the site."""
+    """Make the notebooks in a folder, which are downloaded one by one, link to the site."""
     for path in folder.glob("**/*.ipynb"):
         notebook = nbformat.read(path, as_version=4)
         for cell in notebook.cells:
@@ -77,36 +67,28 @@ def lead_to_site(folder, site):
         write_text(path, text)
 
 
-def write_zip(path, folder):
-    """A folder as a zip that unpacks into one.
+def write_zip(path, fill):
+    """Zip a folder that fill(folder) fills; it is zipped again only if a file has changed."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name, path.stem)
+        folder.mkdir()
+        fill(folder)
 
-    Its files are of the day on which they changed: make sees that an unpacked project is newer.
-    """
-    data = kept(path.stem, contents(folder), lambda: zipped(path, folder))
-    write_bytes(path, data)
+        def make():
+            archive = shutil.make_archive(str(folder), "zip", name, folder.name)
+            return Path(archive).read_bytes()
 
-
-def zipped(path, folder):
-    """The bytes of that zip."""
-    today, file_like = time.localtime()[:6], io.BytesIO()
-    with zipfile.ZipFile(file_like, "w") as out:
-        for file in sorted(folder.rglob("*")):
-            if file.is_file():
-                name = Path(path.stem, file.relative_to(folder)).as_posix()
-                entry = zipfile.ZipInfo(name, today)
-                entry.external_attr = file.stat().st_mode << 16  # .ci/run can be run
-                out.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
-    return file_like.getvalue()
+        write_bytes(path, kept(path.stem, contents(folder), make))
 
 
 def zip_notebooks(wheel, path):
-    """All notebooks and the pages that they lead to, and the package that they use."""
+    """Zip all notebooks, the pages they link to, and the package they use."""
     site = addresses()[1]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+
+    def fill(folder):
         for page in [*(ROOT / "book").glob("*.ipynb"), *(ROOT / "book").glob("*.md")]:
             text = page.read_text(encoding="utf-8")
-            if site:  # what a copy lacks, is there
+            if site:  # it has what a copy lacks
                 there = f"[the built book]({site}/book/{page.stem}.html)"
                 text = LACKING.sub(rf"\1{there}\2", text)
             if page.suffix == ".ipynb":
@@ -114,25 +96,24 @@ def zip_notebooks(wheel, path):
                 text = text_of(with_install_cell(notebook, f"./{wheel.name}[book]"))
             (folder / page.name).write_text(text, encoding="utf-8", newline="\n")
         pages = f"\nThe pages are at {site}/\n" if site else ""
-        said = READ_ME.format(title=settings()["title"], wheel=wheel.name, pages=pages)
-        (folder / "README.txt").write_text(said, encoding="utf-8", newline="\n")
+        fields = {"title": settings()["title"], "wheel": wheel.name, "pages": pages}
+        text = READ_ME.read_text("utf-8").format(**fields)
+        (folder / "README.txt").write_text(text, encoding="utf-8", newline="\n")
         copy_project(LICENCES, folder)
         (folder / wheel.name).write_bytes(wheel.read_bytes())
-        write_zip(path, folder)
+
+    write_zip(path, fill)
 
 
 def zip_project(path):
-    """Everything of which the book is made."""
-    with tempfile.TemporaryDirectory() as name:
-        copy_project(PROJECT, Path(name))
-        write_zip(path, Path(name))
+    """Zip the sources of the book."""
+    write_zip(path, functools.partial(copy_project, PROJECT))
 
 
-def on_build_finished(app, exception):
-    """With the pages; other builders have no place for them."""
-    if exception or app.builder.format != "html":
-        return
-    out, (notebooks, project) = Path(app.outdir), names()
+@after_html_build
+def write_downloads(app, out):
+    """Write both zips; on a site, adapt the single notebooks."""
+    notebooks, project = names()
     zip_notebooks(out / wheel_name(), out / notebooks)
     zip_project(out / project)
     if site := addresses()[1]:
@@ -140,25 +121,20 @@ def on_build_finished(app, exception):
 
 
 def offer(app, pagename, templatename, context, doctree):
-    """In the menu of what can be downloaded: what each thing is, and what else there is."""
+    """Say what each entry of the download menu is, and add the other downloads."""
 
     def link(text, tooltip, path, icon="fas fa-file"):
         url = context["pathto"](path, 1)
         kind = {"type": "link", "label": f"download-{text.split()[-1][1:-1]}-button"}
         return kind | {"text": text, "tooltip": tooltip, "icon": icon, "url": url}
 
-    more = [
-        link("All notebooks (.zip)", "All notebooks, with their package", names()[0])
-    ]
-    for chapter in CHAPTERS.values():
-        if pagename == f"book/{chapter.file}":
-            slides = f"slides/{chapter.page}"
-            more.append(link("Slides (.html)", "Slides of this chapter", slides))
+    zip_name, pdf, icon = names()[0], f"{file_name()}.pdf", "fas fa-file-pdf"
+    more = [link("All notebooks (.zip)", "All notebooks, with their package", zip_name)]
+    pages = {f"book/{chapter.file}": chapter.page for chapter in CHAPTERS.values()}
+    if page := pages.get(pagename):
+        more.append(link("Slides (.html)", "Slides of this chapter", f"slides/{page}"))
     if addresses()[1]:
-        pdf = f"{file_name()}.pdf"
-        more.append(
-            link("Book (.pdf)", "The whole book, for paper", pdf, "fas fa-file-pdf")
-        )
+        more.append(link("Book (.pdf)", "The whole book, for paper", pdf, icon))
     for group in context.get("header_buttons", []):
         if group["label"] == "download-buttons":
             group["tooltip"] = "Download"
@@ -172,7 +148,6 @@ def offer(app, pagename, templatename, context, doctree):
 
 
 def setup(app):
-    app.connect("build-finished", on_build_finished, priority=600)  # after package_file
-    # the theme has made its buttons
+    app.connect("build-finished", write_downloads, priority=600)  # after package_file
+    # After the theme has made its buttons
     app.connect("html-page-context", offer, priority=900)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

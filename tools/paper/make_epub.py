@@ -17,11 +17,12 @@ import matplotlib
 from tools.browser import chromium
 from tools.extensions.addresses import file_name
 from tools.extensions.book_fonts import font_file
-from tools.paper.paper import CSS, NOTE, code_colours, cover, new, read_book
+from tools.paper import paper
+from tools.paper.paper import CSS, NOTE, new
 from tools.whole_files import whole
 
 MATHML = "http://www.w3.org/1998/Math/MathML"
-# a line of a plot without points
+# A path without points in a plot
 EMPTY_PATH = re.compile(rb"<path (?![^>]*\bd=)[^>]*/>")
 COVER = {"width": 1200, "height": 1600}
 WIDE = ("1em", "2em")  # spaces between two formulas
@@ -56,68 +57,24 @@ MEASURE = """async () => {
     return [...document.querySelectorAll("table")].map((table) => table.offsetWidth / 100);
 }"""
 
-PAGE = """<?xml version="1.0" encoding="utf-8"?>
-<!DOCTYPE html>
-<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"
-  lang="{language}" xml:lang="{language}">
-<head>
-<meta charset="utf-8"/>
-<title>{title}</title>
-<link rel="stylesheet" type="text/css" href="style.css"/>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
-CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
-<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container">
-<rootfiles>
-<rootfile full-path="book/package.opf" media-type="application/oebps-package+xml"/>
-</rootfiles>
-</container>
-"""
-PACKAGE = """<?xml version="1.0" encoding="utf-8"?>
-<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="book"
-  xml:lang="{language}">
-<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
-<dc:identifier id="book">urn:uuid:{identifier}</dc:identifier>
-<dc:title>{title}</dc:title>
-<dc:creator>{author}</dc:creator>
-<dc:language>{language}</dc:language>
-<meta property="dcterms:modified">{now}</meta>
-</metadata>
-<manifest>
-{manifest}
-</manifest>
-<spine>
-{spine}
-</spine>
-</package>
-"""
-TYPES = {
-    ".xhtml": "application/xhtml+xml",
-    ".css": "text/css",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".woff2": "font/woff2",
-}
+TYPES = {".xhtml": "application/xhtml+xml", ".css": "text/css", ".svg": "image/svg+xml",
+         ".png": "image/png", ".woff2": "font/woff2"}  # fmt: skip
 
 
 def put_formulas(chapters):
-    """Formulas as XML has them; long ones in pieces."""
+    """Put formulas into the MathML namespace, and split long ones."""
     for math in [math for chapter in chapters for math in chapter.body.select("math")]:
         math["xmlns"] = MATHML
         if math.parent.name == "div":
-            place = math.parent  # holds nothing else
+            place = math.parent  # has no other child
             place.extend(in_groups(math.extract()))
 
 
 def in_groups(math):
-    """A formula as several: a line can end between two, or else before an equals sign.
+    """Split a formula where a line may break: between formulas, or else before an equals sign.
 
-    Two formulas of a line have a wide space between them, a quad or two. Each becomes a span that
-    epub.css keeps in one line where the page is wide enough.
+    Formulas on one line are separated by a quad or two. Each becomes a span that epub.css keeps on
+    one line if the page is wide enough.
     """
     groups = [[math]]
     for child in math.mrow.extract().find_all(recursive=False):
@@ -176,7 +133,7 @@ def fit_outputs(chapters):
 
 
 def move_pictures(book):
-    """Name of a file in the ePub -> its bytes; pictures that a page holds become files."""
+    """Move embedded pictures to files of the ePub: name -> bytes."""
     files = {}
     for chapter in book.chapters:
         for image in chapter.body.find_all("img"):
@@ -194,7 +151,7 @@ def move_pictures(book):
 
 
 def link_files(chapters):
-    """Links name the file in which their target is."""
+    """Make links name the file of their target."""
     file_of = {
         element["id"]: f"{chapter.name}.xhtml"
         for chapter in chapters
@@ -206,24 +163,22 @@ def link_files(chapters):
 
 
 def navigation(book):
-    """The contents, as readers show them: parts, chapters, sections."""
+    """The table of contents for e-readers: parts, chapters, sections."""
     lines, part = [], ""
+
+    def entry(address, title, below=""):
+        return f'<li><a href="{address}">{escape(title)}</a>{below}</li>'
+
     for chapter in book.chapters:
         file = f"{chapter.name}.xhtml"
         if chapter.part != part:
             lines.append("</ol></li>" if part else "")
             lines.append(f"<li><span>{escape(chapter.part)}</span><ol>")
             part = chapter.part
-        below = "".join(
-            f'<li><a href="{file}#{name}">{escape(title)}</a></li>'
-            for name, title in chapter.sections
-        )
-        below = below and f"<ol>{below}</ol>"
-        lines.append(f'<li><a href="{file}">{escape(chapter.title)}</a>{below}</li>')
-    return (
-        '<nav epub:type="toc" id="toc"><h1>Contents</h1>'
-        f"<ol>{''.join(lines)}</ol></li></ol></nav>"
-    )
+        below = "".join(entry(f"{file}#{i}", title) for i, title in chapter.sections)
+        lines.append(entry(file, chapter.title, below and f"<ol>{below}</ol>"))
+    contents = f"<h1>Contents</h1><ol>{''.join(lines)}</ol></li></ol>"
+    return f'<nav epub:type="toc" id="toc">{contents}</nav>'
 
 
 def draw_cover(book, page):
@@ -235,25 +190,25 @@ def draw_cover(book, page):
         "body { font: 32px 'Book Sans', sans-serif; margin: 90px; height: 1400px }"
         ".cover { height: 100%; display: flex; flex-direction: column }"
         ".cover > * { margin: auto 0 }"
-        f".cover img {{ width: 100% }}</style>{cover(book)}"
+        f".cover img {{ width: 100% }}</style>{paper.cover(book)}"
     )
     page.evaluate("document.fonts.ready.then(() => null)")
     return page.screenshot()
 
 
 def opf(book, files):
-    """The list of what is in the ePub."""
+    """The package document, which lists the files of the ePub."""
     manifest = []
     for number, (name, data) in enumerate(files.items()):
         properties = {"nav.xhtml": "nav", "cover.png": "cover-image"}.get(name, "")
         if not properties and name.endswith(".xhtml") and b"<math" in data:
             properties = "mathml"
         extra = f' properties="{properties}"' if properties else ""
-        manifest.append(
-            f'<item id="f{number}" href="{name}" media-type="{TYPES[Path(name).suffix]}"{extra}/>'
-        )
+        item = f'id="f{number}" href="{name}" media-type="{TYPES[Path(name).suffix]}"'
+        manifest.append(f"<item {item}{extra}/>")
     pages = [number for number, name in enumerate(files) if name.endswith(".xhtml")]
-    return PACKAGE.format(
+    return paper.template(
+        "epub.opf",
         language=book.language,
         identifier=uuid.uuid5(uuid.NAMESPACE_URL, book.title),
         title=escape(book.title),
@@ -273,18 +228,19 @@ def styles():
 
 def xhtml(book, title, body):
     """A page of the ePub."""
-    return PAGE.format(language=book.language, title=escape(title), body=body).encode()
+    fields = {"language": book.language, "title": escape(title), "body": body}
+    return paper.template("epub.xhtml", **fields).encode()
 
 
 def files_of(book, page):
-    """Name -> bytes of all that the ePub holds, in the order of reading."""
+    """The files of the ePub in reading order: name -> bytes."""
     draw = draw_cover(book, page)
     put_formulas(book.chapters)
     fit_tables(book.chapters, page)
     fit_outputs(book.chapters)
     pictures = move_pictures(book)
     link_files(book.chapters)
-    style = "\n".join([FONTS, code_colours(book.built), styles()])
+    style = "\n".join([FONTS, paper.code_colours(book.built), styles()])
     fonts = {
         name: (book.built / "_static" / name).read_bytes()
         for name in re.findall(r"fonts/[\w.-]+", FONTS)
@@ -300,21 +256,21 @@ def files_of(book, page):
 
 
 def write(path, book, files):
-    """The ePub: a zip whose first file says what it is."""
+    """Write the ePub, a zip whose first file states its type."""
     with (
         whole(path) as part,
         zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as epub,
     ):
         epub.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
-        epub.writestr("META-INF/container.xml", CONTAINER)
+        epub.writestr("META-INF/container.xml", paper.template("epub-container.xml"))
         epub.writestr("book/package.opf", opf(book, files))
         for name, data in files.items():
             epub.writestr(f"book/{name}", data)
 
 
 def main(built):
-    """Make the ePub, beside the pages."""
-    book = read_book(Path(built).resolve())
+    """Make the ePub, next to the pages."""
+    book = paper.read_book(Path(built).resolve())
     path = book.built / f"{file_name()}.epub"
     with chromium() as browser:
         page = browser.new_page()

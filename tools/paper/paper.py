@@ -1,17 +1,18 @@
-"""The built book as paper reads it: nothing to operate, nothing folded away, one text throughout.
+"""The built book for paper: nothing interactive, nothing folded, all ids in one document.
 
-The PDF (make_pdf.py) and the ePub (make_epub.py) are both made from the pages of _build/html, so
-that they say what the pages say. What stands there for a mouse is changed here:
+The PDF (make_pdf.py) and the ePub (make_epub.py) are made from the pages in _build/html. What needs
+a mouse there is replaced here:
 
-    a live figure                       its still picture, and where the live one is
+    a live figure                       its still picture, and the address of the live one
     a fold (code, going deeper)         open, under its title
-    hints, solutions and answers        a chapter of their own near the end, linked both ways
-    the front page's cards and lists    gone: a printed book has its contents
+    hints, solutions and answers        in a chapter of their own near the end, linked both ways
+    the front page's cards and lists    removed: a printed book has a table of contents
 
-Every id gets the name of its page before it (page-02-masks-masks-1), and links lead to these.
+Every id is prefixed by its page (page-02-masks-masks-1), and links are adapted.
 """
 
 import copy
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urldefrag
@@ -24,7 +25,7 @@ from tools.extensions.figure_links import titles
 
 ROOT = Path(__file__).parents[2]
 CSS = Path(__file__).with_name("paper.css")
-# What no reader of paper can use; and of the front page what the contents say.
+# What is useless on paper, and the parts of the front page that repeat the contents
 UNUSABLE = (
     "script, style, .headerlink, img.plot-dark, "
     "#the-transformer-by-running-it > ul, #six-figures, #the-chapters"
@@ -35,9 +36,9 @@ NOTE = (
     "figure that can be operated on its page is printed in its first state, with "
     "the place of the live one beneath."
 )
-SHORT = 16  # lines of code that are not parted by the end of a page
-SURE_TO_FIT = 40  # characters, on a small e-reader too
-HANG = 4  # characters by which a line that goes on is moved to the right
+SHORT = 16  # lines of code that are kept on one page
+SURE_TO_FIT = 40  # characters, even on a small e-reader
+HANG = 4  # characters by which the continuation of a line is indented
 
 
 @dataclass
@@ -54,14 +55,14 @@ class Chapter:
 
     @property
     def sections(self):
-        """(id, title) of its sections of the first level."""
+        """(id, title) of its first-level sections."""
         found = self.body.select(":scope > section[id] > h2")
         return [(heading.parent["id"], heading.get_text()) for heading in found]
 
 
 @dataclass
 class Book:
-    """What the title page says, and the chapters."""
+    """The contents of the title page, and the chapters."""
 
     title: str
     author: str
@@ -72,12 +73,12 @@ class Book:
 
 
 def new(markup):
-    """The element that some HTML describes."""
+    """Parse some HTML into an element."""
     return BeautifulSoup(markup, "html.parser").contents[0].extract()
 
 
 def read_book(built):
-    """The Book from the folder of its built pages."""
+    """Read the Book from the folder of its built pages."""
     config = settings()
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
     address = addresses()[1] or None
@@ -88,24 +89,18 @@ def read_book(built):
     lead_to_ids(chapters, address)
     last_part = [chapter.part for chapter in chapters].index(files[-1][0])
     chapters.insert(last_part, gather_answers(chapters, files[-1][0]))
-    return Book(
-        config["title"],
-        config["author"],
-        config["sphinx"]["config"]["language"],
-        address,
-        built,
-        chapters,
-    )
+    language = config["sphinx"]["config"]["language"]
+    return Book(config["title"], config["author"], language, address, built, chapters)
 
 
 def read_page(built, part, file, address):
-    """A page, as paper has it."""
+    """Read a page and prepare it for paper."""
     page = (built / f"{file}.html").read_text("utf-8")
     body = BeautifulSoup(page, "html.parser").select_one("article section")
     for element in body.select(UNUSABLE):
         element.decompose()
     for element in body.select(".exercise > section, .solution > section"):
-        element.unwrap()  # which all have the same id
+        element.unwrap()  # they all have the same id
     open_folds(body)
     show_stills(body, file, address)
     for text in body.find_all("pre"):
@@ -118,15 +113,14 @@ def read_page(built, part, file, address):
     for image in body.find_all("img"):
         image["src"] = image["src"].removeprefix("../")
         del image["loading"]
-    for table in body.find_all("table"):
-        for element in [table, *table.find_all(True)]:
-            for outdated in ("border", "halign", "valign"):
-                del element[outdated]
+    for element in body.select("table, table *"):
+        for outdated in ("border", "halign", "valign"):
+            del element[outdated]
     return Chapter(Path(file).name, part, body)
 
 
 def open_folds(body):
-    """Code, and what it prints, under the title of the fold; hints are seen to elsewhere."""
+    """Open folded code and outputs, under the title of the fold; hints are handled elsewhere."""
     for fold in body.select("details.hide"):
         title = fold.select_one(".collapsed").get_text()
         fold.summary.replace_with(new(f'<p class="fold-title">{title}</p>'))
@@ -137,30 +131,28 @@ def open_folds(body):
         before = cell.find_previous_sibling() if cell else None
         again = before and before.select_one(".fold-title")
         if title.string == "Code" or (again and again.string == title.string):
-            title["hidden"] = ""  # says nothing that one does not see
+            title["hidden"] = ""  # redundant
     for box in body.select(".dropdown"):
         box["class"].remove("dropdown")
 
 
 def hang_lines(text):
-    """A long line that goes on in the next one does so to the right of where it began.
+    """Indent the continuation of long lines beyond their beginning.
 
-    The spans of Pygments end with their line, so that a line is a piece of HTML.
+    Pygments ends its spans with the line, so that each line is well-formed HTML.
     """
     lines = text.decode_contents().split("\n")
     for number, line in enumerate(lines):
         shown = new(f"<pre>{line}</pre>").get_text()
         if len(shown) > SURE_TO_FIT:
-            indent = len(shown) - len(shown.lstrip()) + HANG
-            lines[number] = (
-                f'<span class="line" style="--hang: {indent}ch">{line}</span>'
-            )
+            style = f"--hang: {len(shown) - len(shown.lstrip()) + HANG}ch"
+            lines[number] = f'<span class="line" style="{style}">{line}</span>'
     text.clear()
     text.extend(new("<pre>" + "\n".join(lines) + "</pre>").contents[:])
 
 
 def show_stills(body, file, address):
-    """Figures with a caption that leads to the live one."""
+    """Replace live figures by their stills, with captions that link to the live ones."""
     chapter = Path(file).name
     for still in body.select(".d2lmini-still"):
         name = still["id"]
@@ -177,8 +169,8 @@ def show_stills(body, file, address):
 
 
 def lead_to_ids(chapters, address):
-    """Ids that are unique in the book, and links to them, or to a file of the site."""
-    found = {}  # what a link of a page says -> the id
+    """Make ids unique in the book, and point links at them or at files of the site."""
+    found = {}  # (page, id in the page) -> id in the book
     for chapter in chapters:
         top = f"page-{chapter.name}"
         for element in chapter.body.select("[id]"):
@@ -189,7 +181,7 @@ def lead_to_ids(chapters, address):
     for chapter in chapters:
         for link in chapter.body.select("a[href]"):
             page, name = urldefrag(link["href"])
-            if page.startswith("../"):  # a file beside the pages, such as the slides
+            if page.startswith("../"):  # a file next to the pages, such as the slides
                 if address:
                     link["href"] = address + page.removeprefix("..")
                 else:
@@ -199,7 +191,7 @@ def lead_to_ids(chapters, address):
 
 
 def gather_answers(chapters, part):
-    """The chapter of hints, solutions and answers, which leave their places."""
+    """Move hints, solutions and answers into a chapter of their own."""
     body = new(
         '<section id="page-answers"><h1>Hints, solutions and answers</h1>'
         "<p>The title of each leads back to its exercise, or to the questions.</p></section>"
@@ -229,7 +221,7 @@ def gather_answers(chapters, part):
 
 
 def title_of(exercise):
-    """Exercise 2.1: Count the pairs."""
+    """The title of an exercise, as in "Exercise 2.1: Count the pairs"."""
     title = copy.copy(exercise.select_one(".admonition-title"))
     number = title.select_one(".caption-number").extract().get_text().strip()
     rest = title.decode_contents().strip().removeprefix("(").removesuffix(")")
@@ -237,44 +229,41 @@ def title_of(exercise):
 
 
 def start_answer(name, title):
-    """The section for what there is to say to an exercise."""
-    return new(
-        f'<section class="answer" id="{name}-answer">'
-        f'<h3><a href="#{name}">{title}</a></h3></section>'
-    )
+    """The section for the hints and the solution of an exercise."""
+    heading = f'<h3><a href="#{name}">{title}</a></h3>'
+    return new(f'<section class="answer" id="{name}-answer">{heading}</section>')
 
 
 def link_to(answer, text):
-    """The line that leads there."""
+    """A line that links to an answer."""
     link = f'<a class="with-page" href="#{answer["id"]}">{text}</a>'
     return new(f'<p class="to-answer">{link}</p>')
 
 
 def hints_of(verdict):
-    """The hints of an exercise, which its check folds into each other, as a list."""
-    hints = [
-        "".join(str(child) for child in fold.find_all(["p", "pre"], recursive=False))
-        for fold in verdict.find_all("details")
-    ]
-    entries = "".join(f"<li>{hint}</li>" for hint in hints)
-    return new(
-        f'<div class="hints"><p class="answer-title">Hints</p><ol>{entries}</ol></div>'
-    )
+    """The hints of an exercise, which its check nests in each other, as a list."""
+    hints = new('<div class="hints"><p class="answer-title">Hints</p><ol></ol></div>')
+    for fold in verdict.find_all("details"):
+        hints.ol.append(new("<li></li>"))
+        hints.ol.contents[-1].extend(fold.find_all(["p", "pre"], recursive=False))
+    return hints
+
+
+def template(name, **fields):
+    """A text file of this folder, filled in."""
+    return CSS.with_name(name).read_text("utf-8").format(**fields)
 
 
 def code_colours(built):
-    """The style sheet of code, in the light theme."""
-    lines = (built / "_static" / "pygments.css").read_text("utf-8").splitlines()
-    light = 'html[data-theme="light"] '
-    return "\n".join(
-        line.removeprefix(light) for line in lines if line.startswith(light)
-    )
+    """The style sheet of code in the light theme."""
+    css = (built / "_static" / "pygments.css").read_text("utf-8")
+    light = re.findall('^html\\[data-theme="light"\\] (.*)$', css, re.M)
+    return "\n".join(light)
 
 
 def cover(book):
-    """The first page: title, author, and the translator of the front page."""
+    """The first page: title, author, and the front page's figure."""
     picture = book.chapters[0].body.select_one("figure.still img")
-    return (
-        f'<div class="cover"><p class="cover-title">{book.title}</p>{picture}'
-        f'<p class="cover-author">{book.author}</p></div>'
-    )
+    title = f'<p class="cover-title">{book.title}</p>'
+    author = f'<p class="cover-author">{book.author}</p>'
+    return f'<div class="cover">{title}{picture}{author}</div>'

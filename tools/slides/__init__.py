@@ -1,1 +1,1 @@
-"""A deck of slides for each chapter, and its plots in a zip."""
+"""A slide deck for each chapter, and a zip of all plots."""

@@ -1,9 +1,9 @@
 """All plots and pictures of the chapters as SVG files, in one zip.
 
-They are for other people's slides, so they look the same wherever they are opened: letters are
-outlines, the dots of a heat-map are squares that no program blurs, and links are written as SVG 1.1
-has them. A live figure is there as its still picture. captions.csv says what each file shows, and
-LICENSE.txt what may be done with it.
+They are for other people's slides, so they look the same everywhere: letters become outlines, the
+pixels of a heat-map become squares that no program blurs, and links are written as in SVG 1.1. A
+live figure is included as its still picture. captions.csv describes each file, and LICENSE.txt says
+how it may be used.
 """
 
 import base64
@@ -26,7 +26,7 @@ from matplotlib.font_manager import FontProperties, findfont
 from PIL import Image
 
 from tools.extensions.addresses import settings
-from tools.extensions.figure_links import titles
+from tools.extensions.figure_links import STILL, titles
 from tools.extensions.portable import expanded
 from tools.kept import kept
 from tools.slides.make_slides import CHAPTERS, ROOT, VIEW, address_of, ran
@@ -35,9 +35,6 @@ from tools.whole_files import write_bytes
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 ElementTree.register_namespace("", SVG[1:-1])
 ElementTree.register_namespace("xlink", LINK[1:].partition("}")[0])
-STILL = re.compile(
-    r'id="(figure-\w+)"><img alt="([^"]*)" src="data:image/svg\+xml;base64,([^"]+)"'
-)
 PNG = "data:image/png;base64,"
 LICENCE = """Figures of "{title}", (c) {copyright} {author}
 
@@ -49,20 +46,19 @@ you changed. The licence is CC BY 4.0, https://creativecommons.org/licenses/by/4
 
 @cache
 def font(style, weight):
-    """The font of the plots, which matplotlib brings."""
-    return TTFont(
-        findfont(FontProperties(family="DejaVu Sans", style=style, weight=weight))
-    )
+    """The font of the plots, from matplotlib."""
+    properties = FontProperties(family="DejaVu Sans", style=style, weight=weight)
+    return TTFont(findfont(properties))
 
 
 def outlines(text, style):
-    """A path of a line of text that begins at the origin, as its anchor says."""
+    """A path for a line of text, placed at the origin according to its anchor."""
     size = float(style.get("font-size", "9px").removesuffix("px"))
     face = font(style.get("font-style", "normal"), style.get("font-weight", "normal"))
     glyphs, names, x = face.getGlyphSet(), face.getBestCmap(), 0
     pen = SVGPathPen(glyphs)
     for character in text:
-        glyph = glyphs[names[ord(character)]]  # a KeyError names a letter it lacks
+        glyph = glyphs[names[ord(character)]]  # a KeyError names a missing letter
         glyph.draw(TransformPen(pen, (1, 0, 0, 1, x, 0)))
         x += glyph.width
     scale = size / face["head"].unitsPerEm
@@ -75,22 +71,18 @@ def outlines(text, style):
 
 
 def styles_of(element):
-    pairs = filter(None, element.get("style", "").split(";"))
-    return {
-        name.strip(): value.strip() for name, value in (p.split(":") for p in pairs)
-    }
+    """The CSS properties in an element's style attribute."""
+    pairs = re.findall(r"([^:;]+):([^;]+)", element.get("style", ""))
+    return {name.strip(): value.strip() for name, value in pairs}
 
 
 def draw_letters(text):
-    """Make a text element a group of outlines, in place."""
-    style, parts = styles_of(text), list(text) or [text]
-    drawn = []
-    for part in parts:
-        path = outlines(part.text or "", style | styles_of(part))
-        group = ElementTree.Element(f"{SVG}g")
-        group.set("transform", f"translate({part.get('x', 0)} {part.get('y', 0)})")
-        group.append(path)
-        drawn.append(group)
+    """Turn a text element into a group of outlines, in place."""
+    style, drawn = styles_of(text), []
+    for part in list(text) or [text]:
+        place = f"translate({part.get('x', 0)} {part.get('y', 0)})"
+        drawn.append(ElementTree.Element(f"{SVG}g", transform=place))
+        drawn[-1].append(outlines(part.text or "", style | styles_of(part)))
     text[:] = drawn
     text.tag, text.text = f"{SVG}g", None
     for name in ("x", "y", "style"):
@@ -98,7 +90,7 @@ def draw_letters(text):
 
 
 def with_large_dots(link):
-    """A heat-map of one dot a number, each as a square of many."""
+    """Enlarge a heat-map of one pixel per number."""
     dots = Image.open(io.BytesIO(base64.b64decode(link.removeprefix(PNG))))
     times = max(1, 800 // max(dots.size))
     large = dots.resize([times * n for n in dots.size], Image.Resampling.NEAREST)
@@ -108,13 +100,12 @@ def with_large_dots(link):
 
 
 def standalone(svg, title="", description=""):
-    """A plot of a page as a file that needs no font and no browser, and says what it is."""
+    """Make a plot from a page a file of its own, without fonts and with a description."""
     root = ElementTree.fromstring(svg)
     for element in list(root.iter()):
         if element.tag == f"{SVG}text":
             draw_letters(element)
-        link = element.attrib.pop("href", None)
-        if link:
+        if link := element.attrib.pop("href", None):
             element.set(LINK, with_large_dots(link) if link.startswith(PNG) else link)
     root.attrib.pop("font-family", None)
     for tag, text in (("desc", description), ("title", title)):
@@ -124,36 +115,32 @@ def standalone(svg, title="", description=""):
 
 
 def pictures(notebook):
-    """(name, SVG, caption, text instead) of each picture of a chapter, in its order."""
+    """(name, SVG, caption, alternative text) of each picture of a chapter, in order."""
     for cell in notebook.cells:
-        settings = cell.metadata.get("mystnb", {})
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             if VIEW in data:
                 name, alt, still = STILL.search(data["text/html"]).groups()
                 yield name, base64.b64decode(still).decode(), "", html.unescape(alt)
-            elif "image/svg+xml" in data:
-                said = settings["figure"]
-                alt = settings["image"]["alt"]
-                yield said["name"], data["image/svg+xml"], said["caption"], alt
+            elif svg := data.get("image/svg+xml"):
+                figure, alt = (cell.metadata.mystnb[key] for key in ("figure", "image"))
+                yield figure["name"], svg, figure["caption"], alt["alt"]
 
 
 def plain(caption):
-    """A caption as a spreadsheet shows it: no stars, no dollars."""
+    """A caption as plain text, for a spreadsheet."""
     return " ".join(re.sub(r"[*$`]", "", caption).split())
 
 
 def files(build):
-    """What is in the zip: name -> text."""
-    config = settings()
-    kept, found = get_cache(build / ".jupyter_cache"), {}
+    """The contents of the zip: name -> text."""
+    config, cache, found = settings(), get_cache(build / ".jupyter_cache"), {}
     rows = io.StringIO()
     table = csv.writer(rows)
-    table.writerow(
-        ["file", "chapter", "kind", "caption", "text instead", "in the book"]
-    )
+    head = ["file", "chapter", "kind", "caption", "text instead", "in the book"]
+    table.writerow(head)
     for chapter in CHAPTERS.values():
-        notebook, _ = ran(ROOT / "book" / f"{chapter.file}.ipynb", kept)
+        notebook, _ = ran(ROOT / "book" / f"{chapter.file}.ipynb", cache)
         for number, (name, svg, caption, alt) in enumerate(pictures(notebook), 1):
             caption = caption or titles()[chapter.file, name]
             short = name.replace("figure-", "live-").removeprefix("fig-")
@@ -162,15 +149,15 @@ def files(build):
             credit = f"From {config['title']}, {where}, CC BY 4.0."
             found[file] = standalone(svg, plain(caption), f"{alt} {credit}")
             kind = "still of a live figure" if name.startswith("figure-") else "plot"
-            said = plain(caption), alt, where
-            table.writerow([file, f"{chapter.number} {chapter.title}", kind, *said])
+            name = f"{chapter.number} {chapter.title}"
+            table.writerow([file, name, kind, plain(caption), alt, where])
     licence = (ROOT / "LICENSE-TEXT").read_text(encoding="utf-8")
     found["LICENSE.txt"] = LICENCE.format(**config) + licence
     return found | {"captions.csv": rows.getvalue()}
 
 
 def main(build):
-    """Write the zip, if a chapter has changed."""
+    """Write the zip; it is made again only if a chapter has changed."""
     paths = [ROOT / "book" / f"{chapter.file}.ipynb" for chapter in CHAPTERS.values()]
     inputs = [json.dumps(expanded(path)) for path in paths]
     inputs += [repr(settings()), repr(titles()), Path(__file__)]
@@ -179,11 +166,11 @@ def main(build):
 
 
 def zipped(build):
-    """The bytes of the zip: the same files give the same."""
+    """The bytes of the zip; equal files give equal bytes."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as out:
         for name, text in files(build).items():
-            entry = zipfile.ZipInfo(f"figures/{name}")  # of 1980
+            entry = zipfile.ZipInfo(f"figures/{name}")  # dated 1980
             entry.external_attr = 0o644 << 16
             out.writestr(entry, text, zipfile.ZIP_DEFLATED, 9)
     return file.getvalue()

@@ -1,16 +1,16 @@
-"""A deck of slides for each chapter, from the notebooks as they ran.
+"""A slide deck for each chapter, from the executed notebooks.
 
-What is shown is said in the metadata of the cells, by Jupyter's own slide types: "slide" and
-"subslide" begin a slide, "-" goes on with it, a "fragment" appears on it at the next key, and
-"notes" are for the speaker. A cell without a type is not in the lecture.
+Cell metadata selects what is shown, by Jupyter's own slide types: "slide" and "subslide" begin a
+slide, "-" continues it, a "fragment" appears on it at the next key, and "notes" are for the
+speaker. Cells without a type are left out.
 
-A text to be read at home is too long for a slide. So of a cell of text a slide has the headings,
-each of which begins a slide, formulas, tables and lists, and the sentences that begin as the list
-"shows" says; the speaker's notes have it all. Of a cell of code, "shows" may name the "code" or the
-"output" alone.
+The text of a chapter is too long for slides. So a slide shows only the headings of a text cell,
+each of which begins a slide, its formulas, tables and lists, and the sentences whose beginnings are
+listed in "shows"; the speaker's notes have the whole text. For a code cell, "shows" can select only
+the "code" or the "output".
 
-A deck is one file that needs no other and no network: reveal.js and MathJax are in it, and the live
-figures work as in the built page, whose fonts it takes. Its looks are in slides_template/.
+A deck is a single file that needs no network: it contains reveal.js and MathJax, and the live
+figures work as in the built page, whose fonts it uses. The templates are in slides_template/.
 """
 
 import base64
@@ -40,7 +40,7 @@ FIGURES = ROOT / "d2lmini" / "figures"
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 
-# What chapter and slides call differently: the skeleton that every chapter has.
+# Parts of every chapter -> how they begin on slides
 SKELETON = {
     "**The question.** ": "## The question\n\n",
     "**After this chapter you can**": "## After this chapter you can",
@@ -48,28 +48,28 @@ SKELETON = {
 }
 SKELETON_HEADS = {heading.strip() for heading in SKELETON.values()}
 PART = re.compile(r"^(?=##* )", re.M)
-SHOWN = re.compile(r"#|\$\$|\||- |\d\. |>|```")  # how a block that is shown begins
+SHOWN = re.compile(r"#|\$\$|\||- |\d\. |>|```")  # beginnings of blocks to show
 NUMBER = re.compile(r"^\*\*(\d)\.\*\* ?")  # of a question
-END = re.compile(r"(?<! al)[.?!:][*\"”)]*(?=\s|$)")  # but for "et al."
+END = re.compile(r"(?<! al)[.?!:][*\"”)]*(?=\s|$)")  # except after "et al."
 CONTROLS = re.compile(r"[^{}]*\.controls\b[^{}]*\{[^{}]*\}")
 LINK = re.compile(r"\[([^]]+)\]\([^)]*\)")
 
 
 def sentence(text, start):
-    """The sentence of a text that begins so, or None. A question is taken whole."""
+    """The sentence of a text with this beginning, or None; a question is kept whole."""
     place = re.search(rf"(?:^|\s){re.escape(start)}", text)
     if not place:
         return None
     if NUMBER.match(start):
         return NUMBER.sub("", text)
     end = END.search(text, place.end())
-    while end and end[0][0] == ":" and end.end() < len(text):  # which ends no sentence
+    while end and end[0][0] == ":" and end.end() < len(text):  # no end of a sentence
         end = END.search(text, end.end())
     return text[place.start() : end.end() if end else None].strip()
 
 
 def on_slide(part, shows):
-    """What a slide has of a part of a text, a block a paragraph."""
+    """The blocks of a part of a text that a slide shows."""
     blocks = []
     for block in CLOSED.sub("", part).strip().split("\n\n"):
         if SHOWN.match(block):
@@ -81,7 +81,7 @@ def on_slide(part, shows):
 
 
 def for_speaker(part, shows):
-    """What the notes have of it: everything, of the questions the answers to those shown."""
+    """The speaker's notes on a part: everything, or the answers to the questions shown."""
     folds = [(fold["title"], fold["text"]) for fold in CLOSED.finditer(part)]
     if part.startswith("## Question\n"):
         numbers = {f"Answer {match[1]}" for match in map(NUMBER.match, shows) if match}
@@ -92,13 +92,13 @@ def for_speaker(part, shows):
 
 
 def typed(cell, kind):
-    """A cell with its slide type."""
+    """Set the slide type of a cell."""
     cell.metadata = nbformat.from_dict({"slideshow": {"slide_type": kind}})
     return cell
 
 
 def text_cells(cell, kind, shows):
-    """The slides of a cell of text, and what the speaker says."""
+    """The slides of a text cell, with the speaker's notes."""
     text = cell.source
     for chapters, slides in SKELETON.items():
         text = text.replace(chapters, slides)
@@ -124,25 +124,24 @@ def picture(svg, settings):
 
 
 def live(bundle):
-    """A figure as loader.js looks for it: its still picture, and where to find its state."""
+    """A figure in the form that loader.js expects: its still picture, and a link to its state."""
     view = f'<script type="{VIEW}">{json.dumps(bundle[VIEW])}</script>'
-    # A finger that drags something in it does not turn the page.
+    # Dragging within it must not turn the page.
     return f'<div data-prevent-swipe="">{bundle["text/html"]}{view}</div>'
 
 
 def code_cell(cell, kind, shows):
-    """The slide of a cell of code: what is seen of it in the book, unless shows says less."""
+    """The slide of a code cell: what the book shows of it, unless shows restricts it."""
     outputs = []
     for output in cell.outputs if shows != "code" else []:
-        if output.get("name") == "stderr":  # progress bars
-            continue
         data = output.get("data", {})
         if VIEW in data:
-            data = {"text/html": live(data)}
-        elif "image/svg+xml" in data:
-            settings = cell.metadata.get("mystnb", {})
-            data = {"text/html": picture(data["image/svg+xml"], settings)}
-        outputs.append(new_output("display_data", data) if data else output)
+            output = new_output("display_data", {"text/html": live(data)})
+        elif svg := data.get("image/svg+xml"):
+            plot = picture(svg, cell.metadata.get("mystnb", {}))
+            output = new_output("display_data", {"text/html": plot})
+        if output.get("name") != "stderr":  # progress bars
+            outputs.append(output)
     slide = typed(new_code_cell(cell.source, outputs=outputs), kind)
     hidden = {"hide-input", "hide-cell"} & set(cell.metadata.get("tags", []))
     if hidden or shows == "output":
@@ -151,40 +150,38 @@ def code_cell(cell, kind, shows):
 
 
 def lecture(notebook):
-    """The cells of a chapter's slides, in their order."""
+    """The cells of a chapter's slides, in order."""
     for cell in notebook.cells:
-        said = cell.metadata.get("slideshow", {})
-        kind, shows = said.get("slide_type"), said.get("shows", [])
-        if kind is None or kind == "skip":
-            continue
-        if cell.cell_type == "code":
+        slideshow = cell.metadata.get("slideshow", {})
+        kind, shows = slideshow.get("slide_type", "skip"), slideshow.get("shows", [])
+        if kind != "skip" and cell.cell_type == "code":
             yield code_cell(cell, kind, shows)
-        else:
+        elif kind != "skip":
             yield from text_cells(cell, kind, shows)
 
 
+def kind_of(cell):
+    return cell.metadata.slideshow.slide_type
+
+
 def begins(cell):
-    return cell.metadata.slideshow.slide_type in ("slide", "subslide")
-
-
-def is_heading(cell):
-    return re.fullmatch(r"#+ [^\n]*", cell.source)
+    return kind_of(cell) in ("slide", "subslide")
 
 
 def without_bare_headings(cells):
-    """A heading stays where something follows it on its slide."""
-    cells = list(cells)
-    for cell, after in zip(cells, [*cells[1:], None], strict=True):
-        rest = cells[cells.index(after) :] if after else []
-        shown = next(
-            (c for c in rest if c.metadata.slideshow.slide_type != "notes"), None
-        )
-        if not is_heading(cell) or (shown and not begins(shown)):
-            yield cell
+    """Drop headings with nothing below them on their slide."""
+    chosen, after = [], None
+    for cell in reversed(list(cells)):
+        is_heading = re.fullmatch(r"#+ [^\n]*", cell.source)
+        if not is_heading or (after and not begins(after)):
+            chosen.append(cell)
+        if kind_of(cell) != "notes":
+            after = cell
+    return reversed(chosen)
 
 
 def with_running_heads(cells):
-    """A slide without a heading says to which it belongs."""
+    """Repeat the last heading on slides without one."""
     heading = ""
     for cell in cells:
         found = re.match(r"#+ (.*)", cell.source)
@@ -192,20 +189,17 @@ def with_running_heads(cells):
             heading = "" if found[0] in SKELETON_HEADS else found[1]
         elif begins(cell):
             running = f'<p class="running">{heading}</p>'
-            kind = cell.metadata.slideshow.slide_type
-            yield typed(new_markdown_cell(running), kind)
+            yield typed(new_markdown_cell(running), kind_of(cell))
             cell.metadata.slideshow.slide_type = "-"
         yield cell
 
 
 def with_notes(cells):
-    """A slide without notes, which may be a figure alone, repeats those that led to it."""
+    """Repeat the previous notes on slides without any, which may be a lone figure."""
     slide, leading = [], []
     for cell in [*cells, None]:
         if cell is None or begins(cell):
-            own = [
-                c.source for c in slide if c.metadata.slideshow.slide_type == "notes"
-            ]
+            own = [c.source for c in slide if kind_of(c) == "notes"]
             yield from slide
             if not own:
                 yield from (typed(new_markdown_cell(text), "notes") for text in leading)
@@ -214,12 +208,12 @@ def with_notes(cells):
 
 
 def slides_of(notebook):
-    """The cells of a chapter's slides, as they are shown."""
+    """The cells of a chapter's finished slides."""
     return with_notes(with_running_heads(without_bare_headings(lecture(notebook))))
 
 
 def ran(path, cache):
-    """A chapter with the outputs that the build has kept, and the state of its figures."""
+    """A chapter with its cached outputs, and the state of its figures."""
     notebook = nbformat.read(path, as_version=4)
     _, kept = cache.merge_match_into_notebook(expanded(path))
     outputs = {cell.id: cell.get("outputs") for cell in kept.cells}
@@ -231,12 +225,11 @@ def ran(path, cache):
 
 def package_text(package, name):
     """A text file of an installed package."""
-    path = Path(distribution(package).locate_file(name))
-    return path.read_text(encoding="utf-8")
+    return Path(distribution(package).locate_file(name)).read_text(encoding="utf-8")
 
 
 def fonts(pages):
-    """The fonts of the built pages, within their style sheet."""
+    """The style sheet of the built pages' fonts, with the fonts embedded."""
 
     def inside(match):
         data = (pages / "_static" / match[1]).read_bytes()
@@ -247,74 +240,48 @@ def fonts(pages):
 
 
 def shared(pages):
-    """Style sheets and scripts of every deck."""
+    """The style sheets and scripts of every deck."""
     reveal = "sphinx_revealjs/_static/revealjs"
     mathjax = "sphinx-mathjax-offline/static/mathjax/tex-svg-full.js"  # needs no fonts
-    css = [
-        package_text("sphinx-revealjs", f"{reveal}/dist/reset.css"),
-        # Its buttons, which no deck has, share their class with the controls of the figures.
-        CONTROLS.sub("", package_text("sphinx-revealjs", f"{reveal}/dist/reveal.css")),
-        fonts(pages),
-        HtmlFormatter(style="a11y-high-contrast-light").get_style_defs(".highlight"),
-        (FIGURES / "figure.css").read_text(encoding="utf-8"),
-        (LOOKS / "slides.css").read_text(encoding="utf-8"),
-    ]
+    names = ["dist/reset.css", "dist/reveal.css", "dist/reveal.js"]
+    names += ["plugin/notes/notes.js", "plugin/zoom/zoom.js"]
+    files = [package_text("sphinx-revealjs", f"{reveal}/{name}") for name in names]
+    reset, css, script, *plugins = files
+    code = HtmlFormatter(style="a11y-high-contrast-light").get_style_defs(".highlight")
+    # The buttons of reveal.js, which no deck has, share a class with those of the figures.
+    css = [reset, CONTROLS.sub("", css), fonts(pages), code]
+    own = FIGURES / "figure.css", LOOKS / "slides.css"
+    css += [path.read_text("utf-8") for path in own]
     return {
         "css": "\n".join(css),
         "mathjax": package_text("sphinx-mathjax-offline", mathjax),
         "loader": (FIGURES / "loader.js").read_text(encoding="utf-8"),
-        "reveal": package_text("sphinx-revealjs", f"{reveal}/dist/reveal.js"),
-        "plugins": "\n".join(
-            package_text("sphinx-revealjs", f"{reveal}/plugin/{name}/{name}.js")
-            for name in ("notes", "zoom")
-        ),
+        "reveal": script,
+        "plugins": "\n".join(plugins),
         "slides": (LOOKS / "slides.js").read_text(encoding="utf-8"),
     }
 
 
-TITLE = """<p class="running">Chapter {number} of {book}</p>
-
-# {title}
-
-The chapter: [{page}]({address})
-
-Keys: <kbd>→</kbd> goes on, <kbd>S</kbd> opens the speaker's notes, <kbd>O</kbd> an overview,
-<kbd>?</kbd> names the other keys. A click with <kbd>Alt</kbd> (on Linux with <kbd>Ctrl</kbd>) makes
-what is there larger, and the next one small again. A figure that has been clicked keeps the arrow
-keys until <kbd>Esc</kbd>; <kbd>Page Down</kbd> always goes on.
-"""
-END_OF_DECK = """## Where this is from
-
-*{title}* is chapter {number} of *{book}* by {author}, © {year}. Text and figures may be used under
-CC BY 4.0 (<https://creativecommons.org/licenses/by/4.0/>), the code under the MIT licence.
-
-These slides are shown by reveal.js (MIT licence), their formulas set by MathJax (Apache licence
-2.0), in Source Sans 3 and Source Code Pro (SIL Open Font License).
-"""
-
-
 def address_of(chapter):
-    """Of a chapter's page: beside the decks, until the site has an address."""
-    _, site = addresses()
-    return f"{site or '..'}/book/{chapter.page}"
+    """The address of a chapter's page, relative to the decks if the site has no address."""
+    return f"{addresses()[1] or '..'}/book/{chapter.page}"
+
+
+def template(name, **fields):
+    """A text of slides_template/, filled in."""
+    return (LOOKS / name).read_text(encoding="utf-8").format(**fields)
 
 
 def framed(cells, chapter, config):
-    """The slides with the first, which names the chapter, and the last, which names the licence."""
-    said = {
-        "title": chapter.title,
-        "number": chapter.number,
-        "page": chapter.page,
-        "address": address_of(chapter),
-        "book": config["title"],
-        "author": config["author"].removesuffix(".").replace("The ", "the ", 1),
-        "year": config["copyright"],
-    }
-    yield typed(new_markdown_cell(TITLE.format(**said)), "slide")
+    """Add the first slide, with the chapter's title, and the last, with the licence."""
+    author = config["author"].removesuffix(".").replace("The ", "the ", 1)
+    fields = {"chapter": chapter, "config": config, "author": author}
+    first = template("first.md", **fields, address=address_of(chapter))
+    yield typed(new_markdown_cell(first), "slide")
     for cell in cells:
         if cell.source != f"# {chapter.number} {chapter.title}":
             yield cell
-    yield typed(new_markdown_cell(END_OF_DECK.format(**said)), "slide")
+    yield typed(new_markdown_cell(template("last.md", **fields)), "slide")
 
 
 def deck(chapter, notebook, state, looks, config):
@@ -334,33 +301,8 @@ def deck(chapter, notebook, state, looks, config):
     return paint_code(page)
 
 
-INDEX = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Slides: {book}</title>
-<link rel="icon" href="data:,">
-<style>
-body {{ font: 1.1rem/1.6 system-ui, sans-serif; max-width: 40rem; margin: 2rem auto; }}
-</style>
-</head>
-<body>
-<main>
-<h1>{book}: slides</h1>
-<p>One file a chapter, which works without a network. How to use and print them:
-<a href="../book/teaching.html#slides-and-figures">Teaching with this book</a>.</p>
-<ol>
-{decks}
-</ol>
-</main>
-</body>
-</html>
-"""
-
-
 def main(build):
-    """Write a deck a chapter, and a page that lists them."""
+    """Write one deck per chapter, and a page that lists them."""
     config = settings()
     pages, cache = build / "html", get_cache(build / ".jupyter_cache")
     out, looks, decks = pages / "slides", shared(pages), []
@@ -376,7 +318,7 @@ def main(build):
         page = kept(f"slides-{chapter.slug}", inputs, make)
         write_bytes(out / chapter.page, page)
         decks.append(f'<li><a href="{chapter.page}">{chapter.title}</a></li>')
-    index = INDEX.format(book=config["title"], decks="\n".join(decks))
+    index = template("list.html", book=config["title"], decks="\n".join(decks))
     write_text(out / "index.html", index)
 
 

@@ -1,28 +1,27 @@
-// Starts a deck, and makes what is on a slide as large as the slide allows.
+// Starts a deck, and makes the content of each slide as large as fits.
 (() => {
   const slides = [...document.querySelectorAll(".slides section:not(:has(> section))")];
 
-  // The arrow keys of a figure that is operated are its own. Escape gives them back to the slides;
-  // the keys of a presenter leave the figure and turn the page.
+  // A focused figure handles the arrow keys. Escape returns them to the slides; the keys of a
+  // presenter leave the figure and turn the page.
   function belongsToSlides(event) {
-    // A key pressed in the speaker's window comes as an event without a target.
+    // A key pressed in the speaker's window arrives as an event without a target.
     if (!event.target?.closest?.(".d2lmini-figure")) return true;
     const turns = ["PageDown", "PageUp"].includes(event.key);
     if (turns || event.key === "Escape") {
       event.preventDefault();
-      event.target.blur(); // reveal.js does not listen while an input has the focus
+      event.target.blur(); // reveal.js ignores keys while an input has the focus
     }
     return turns;
   }
 
-  // From the best to the least. Pixels of text (code has three quarters, but at least 16), and the
-  // least height of a plot.
+  // From best to worst: text size in pixels (code has three quarters of it, but at least 16), and
+  // the minimum height of a plot.
   const TEXTS = [
     [30, 420], [28, 420], [26, 420], [24, 420], [24, 360], [22, 360], [22, 300], [20, 300],
     [20, 240], [20, 200],
   ];
-  // A live figure is so much larger than in the book, in per cent, or smaller; its parts may stand
-  // in two columns.
+  // The size of a live figure relative to the book, in per cent; its parts may be in two columns.
   const [LARGEST, SMALLEST, STEP] = [170, 75, 5];
 
   const fits = (slide) => slide.scrollHeight <= slide.clientHeight
@@ -66,22 +65,22 @@
     slideNumber: "c/t",
     navigationMode: "linear",
     transition: "none",
-    controls: false, // figures have a class of that name: slides.py takes away its rules
-    viewDistance: 1000, // what is not laid out cannot be measured
+    controls: false, // figures have a class of that name: make_slides.py removes its rules
+    viewDistance: 1000, // slides must be laid out to be measured
     mobileViewDistance: 1000,
     keyboardCondition: belongsToSlides,
     pdfSeparateFragments: false,
     plugins: [RevealNotes, RevealZoom],
   });
   Reveal.on("slidechanged", () => document.activeElement?.blur());
-  // Tab stays on the slide that is shown: the others are there too, see viewDistance.
+  // Keep Tab on the current slide: the others exist too, see viewDistance.
   function closeOthers() {
     const all = Reveal.isOverview() || Reveal.isPrintView();
     slides.forEach((slide) => { slide.inert = !all && slide !== Reveal.getCurrentSlide(); });
   }
   for (const event of ["ready", "slidechanged", "overviewshown", "overviewhidden"])
     Reveal.on(event, closeOthers);
-  // The speaker's window copies the notes without the style that hides what screen readers are told.
+  // The speaker's window copies the notes without the style that hides text for screen readers.
   MathJax.startup.promise.then(() =>
     document.querySelectorAll("aside.notes mjx-assistive-mml").forEach((copy) => copy.remove()));
   window.deckReady = Promise.all([MathJax.startup.promise, document.fonts.ready, figuresStarted,
