@@ -1,4 +1,4 @@
-"""What the built site says about itself and allows: descriptions, policies; the server."""
+"""What the built site says about itself and allows: descriptions, cards, policies; the server."""
 
 import http.client
 import json
@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 from docutils import nodes
+from PIL import Image
 from sphinx.builders.html._assets import _JavaScript
 
 from tools import serve
@@ -125,11 +126,18 @@ def test_without_an_address_nothing_names_one(tmp_path):
 
 
 @pytest.mark.parametrize("written", [ADDRESS, ADDRESS.rstrip("/")])
-def test_with_an_address_there_is_a_map(tmp_path, written):
+def test_with_an_address_there_are_a_card_and_a_map(tmp_path, written):
     app = site(tmp_path, written)
     site_pages.write_files(app, None)
     said = tags((tmp_path / "index.html").read_text("utf-8"))
     assert said["og:url"] == ADDRESS + "book/index.html"
+    card = tmp_path / said["og:image"].removeprefix(ADDRESS)
+    with Image.open(card) as picture:
+        assert picture.size == (1200, 630)
+        assert (said["og:image:width"], said["og:image:height"]) == ("1200", "630")
+    once = card.read_bytes()
+    site_pages.write_files(app, None)
+    assert card.read_bytes() == once
     assert f"Sitemap: {ADDRESS}sitemap.xml" in (tmp_path / "robots.txt").read_text(
         "utf-8"
     )

@@ -4,7 +4,7 @@ A description in each page, from the first sentences of its question or its text
 addresses (404.html), robots.txt, and an index.html that redirects to the front page.
 
 If the site's address is known (html.baseurl in _config.yml, or SITE_ADDRESS in the environment),
-also sitemap.xml. Sphinx adds the canonical links.
+also preview images for shared links, and sitemap.xml. Sphinx adds the canonical links.
 """
 
 import re
@@ -12,15 +12,22 @@ from html import escape
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
+import fontpkg
 from docutils import nodes
+from PIL import Image, ImageDraw, ImageFont
 
 from tools.extensions.addresses import site_address
 from tools.extensions.html_build import after_html_build
-from tools.whole_files import write_text
+from tools.whole_files import whole, write_text
 
 LENGTH = 200  # characters of a description; search engines show fewer
 SENTENCE = re.compile(r"\S.*?[.?!](?=\s|$)")
 QUESTION = "The question. "
+
+WIDTH, HEIGHT, MARGIN = 1200, 630, 80
+INK, GREY, BLUE = "#222832", "#48566b", (0, 114, 178)
+# The book's logo, as in favicon.svg: a causal mask, row by row
+SIGN = [[1.0], [0.5, 1.0], [0.3, 0.6, 1.0]]
 
 
 def description_of(doctree):
@@ -39,6 +46,45 @@ def description_of(doctree):
     return ""
 
 
+def lines_of(text, face, width):
+    """Break a text into lines of at most this width."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if face.getlength(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+def draw_card(title, description, book):
+    """Draw the preview image of a page for shared links."""
+    picture = Image.new("RGB", (WIDTH, HEIGHT), "white")
+    draw = ImageDraw.Draw(picture)
+
+    font = str(fontpkg.path("Source Sans 3", style="normal"))
+
+    def write(text, y, size, weight, colour, x=MARGIN):
+        face = ImageFont.truetype(font, size)
+        face.set_variation_by_axes([weight])
+        for line in lines_of(text, face, WIDTH - MARGIN - x):
+            draw.text((x, y), line, fill=colour, font=face)
+            y += 1.25 * size
+        return y
+
+    draw.rectangle([0, 0, WIDTH, 14], fill=BLUE)
+    below = write(title, MARGIN, 66, 600, INK)
+    write(description, below + 24, 37, 400, GREY)
+    for row, shades in enumerate(SIGN):
+        for column, shade in enumerate(shades):
+            x, y = MARGIN + 18 * column, HEIGHT - MARGIN - 48 + 18 * row
+            colour = tuple(round(255 + shade * (c - 255)) for c in BLUE)
+            draw.rectangle([x, y, x + 14, y + 14], fill=colour)
+    write(book, HEIGHT - MARGIN - 48, 34, 600, BLUE, x=MARGIN + 76)
+    return picture
+
+
 def tags_of(app, page, title, description):
     """The meta elements that describe a page."""
     book, address = app.config.html_title, app.config.html_baseurl
@@ -46,10 +92,21 @@ def tags_of(app, page, title, description):
     if description:
         tags |= {"description": description, "og:description": description}
     if address:
-        tags["og:url"] = urljoin(address, f"{page}.html")
+        path = Path(app.outdir) / "_images" / "cards" / f"{Path(page).name}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole(path) as part:
+            draw_card(title, description, book).save(part, "png")
+        tags |= {
+            "og:url": urljoin(address, f"{page}.html"),
+            "og:image": urljoin(address, f"_images/cards/{path.name}"),
+            "og:image:width": WIDTH,
+            "og:image:height": HEIGHT,
+            "og:image:alt": title,
+            "twitter:card": "summary_large_image",
+        }
     kinds = {name: "property" if name.startswith("og:") else "name" for name in tags}
     meta = '<meta {}="{}" content="{}" />'
-    return "\n".join(meta.format(kinds[n], n, escape(tags[n])) for n in tags)
+    return "\n".join(meta.format(kinds[n], n, escape(str(tags[n]))) for n in tags)
 
 
 def describe(app, pagename, templatename, context, doctree):
@@ -90,7 +147,7 @@ def write_files(app, out):
         sitemap = f'<urlset xmlns="{SITEMAP}">\n{entries}\n</urlset>\n'
         write_text(out / "sitemap.xml", sitemap)
     write_text(out / "robots.txt", robots)
-    # People share links to the site itself, so these get the front page's description.
+    # People share links to the site itself, so these get the front page's preview.
     title = app.config.html_title
     description = description_of(app.env.get_doctree(root))
     redirect = REDIRECT.read_text("utf-8").format(
@@ -107,3 +164,4 @@ def setup(app):
     app.connect("html-page-context", describe)
     # Early, so that later listeners process index.html, too
     app.connect("build-finished", write_files, priority=100)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
