@@ -37,7 +37,7 @@ def python(*arguments, **settings):
 def main():
     """Build what is out of date, and print where it is."""
     stamp, now = BUILD / "made-from", project_hash()
-    if not (stamp.exists() and stamp.read_text() == now and PAGES.exists()):
+    if not (stamp.exists() and stamp.read_text("utf-8") == now and PAGES.exists()):
         stamp.unlink(missing_ok=True)
         python("-m", "tools.run_notebooks")
         print("Making the pages.", flush=True)
@@ -47,7 +47,7 @@ def main():
         python("-c", jupyter_book, *options, stdout=subprocess.DEVNULL)
         python("-m", "tools.slides.make_slides", "_build")
         python("-m", "tools.slides.figures_zip", "_build")
-        stamp.write_text(now)
+        stamp.write_text(now, "utf-8")
     print("Open", (PAGES / "index.html").as_uri(), "or run: make serve")
 
 

@@ -61,7 +61,7 @@ def test_a_change_in_what_a_module_imports_changes_the_key(tmp_path, monkeypatch
     for changed in ("attention.py", "masks.py", "training.py"):
         dependencies._needs.cache_clear()
         keys.append(key(code))
-        with (tmp_path / "d2lmini" / changed).open("a") as file:
+        with (tmp_path / "d2lmini" / changed).open("a", encoding="utf-8") as file:
             file.write("# a comment\n")
     dependencies._needs.cache_clear()
     keys.append(key(code))
