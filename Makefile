@@ -12,7 +12,7 @@ endif
 .DELETE_ON_ERROR:
 
 .PHONY: book serve pdf epub site lab check chapter test test-all browser lint unit notebooks paper pages \
-	links bench mutants lock clean
+	printer links bench mutants lock clean
 
 book: $(VENV)/installed
 	@$(BIN)/python -m tools.make_book
@@ -22,8 +22,11 @@ serve: book
 
 # The book for paper and for e-readers, as one file beside the pages. PDFs need a Chromium, or
 # Chrome; for the Chinese terms of the glossary also a font that has them, such as fonts-noto-cjk.
-pdf epub: $(VENV)/with-paper book
+pdf epub: printer book
 	$(BIN)/python -m tools.paper.make_$@ _build/html
+
+printer: $(VENV)/with-paper
+	@$(BIN)/python -m tools.browser needed
 
 # What is put on a web server: the pages, with both of these beside them.
 site: pdf epub
@@ -72,7 +75,7 @@ unit: $(VENV)/with-tests
 notebooks: $(VENV)/installed
 	$(BIN)/python -m tools.run_notebooks
 
-paper: $(VENV)/with-paper book
+paper: printer book
 	$(BIN)/python -m tools.paper.make_pdf _build/html
 	$(BIN)/python -m tools.paper.make_epub _build/html
 
