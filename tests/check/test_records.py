@@ -98,10 +98,8 @@ def test_the_report_counts_attempts_and_keeps_other_results(
     check.exercise("masks-1", len)
     check.report(path)
     exercises = json.loads(path.read_text(encoding="utf-8"))["exercises"]
-    assert (
-        exercises["masks-3"]["verdict"] == RIGHT
-        and exercises["masks-1"]["attempts"] == 1
-    )
+    assert exercises["masks-3"]["verdict"] == RIGHT
+    assert exercises["masks-1"]["attempts"] == 1
 
 
 def test_a_report_never_overwrites_another_file(tmp_path):

@@ -26,7 +26,8 @@ def ledger_of_one(tmp_path, monkeypatch):
 
 def test_a_row_a_run_with_its_setting(ledger_of_one):
     runs = recorded_runs("mine")
-    assert runs.model.tolist() == ["small", "large"] and runs.bleu.tolist() == [
+    assert runs.model.tolist() == ["small", "large"]
+    assert runs.bleu.tolist() == [
         1.0,
         2.0,
     ]

@@ -80,13 +80,10 @@ def test_each_answer_cell_is_marked_once(student):
             name = cell.metadata.get("d2lmini", {}).get("exercise")
             assert cell.metadata.get("nbgrader", {}).get("grade_id") == name
             if name:
-                assert (
-                    cell.cell_type == "code"
-                    and f'check.exercise("{name}"' in cell.source
-                )
-                assert (
-                    cell.metadata.nbgrader.solution and not cell.metadata.nbgrader.grade
-                )
+                assert cell.cell_type == "code"
+                assert f'check.exercise("{name}"' in cell.source
+                assert cell.metadata.nbgrader.solution
+                assert not cell.metadata.nbgrader.grade
                 found.append(name)
     assert found == list(EXERCISES)
 

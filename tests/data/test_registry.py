@@ -157,10 +157,8 @@ def test_a_file_that_is_in_no_archive(served, tmp_path):
     served["promised"] = len(TEXT)
     served["register"](served["file"]._replace(archive_hash=None))
     (path,) = registry.find_paths("set")
-    assert (
-        path == tmp_path / "data" / "set" / "pairs.txt"
-        and path.read_text(encoding="utf-8") == TEXT
-    )
+    assert path == tmp_path / "data" / "set" / "pairs.txt"
+    assert path.read_text(encoding="utf-8") == TEXT
 
 
 # Servers

@@ -840,7 +840,8 @@ def test_the_writer_writes_and_its_cache_grows(show):
     def cached():
         return figure.locator(".matrix").first.locator("tbody th").all_inner_texts()
 
-    assert cached() == ["<bos>", "go", "go"] and text.inner_text().split() == [
+    assert cached() == ["<bos>", "go", "go"]
+    assert text.inner_text().split() == [
         "go",
         "go",
     ]
