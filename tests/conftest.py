@@ -1,3 +1,5 @@
+import functools
+import inspect
 import os
 import shutil
 from pathlib import Path
@@ -22,6 +24,26 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("in_browser")
+
+
+def for_each(values):
+    """Run a test for each value, in one test; an error says for which."""
+
+    def decorate(test):
+        @functools.wraps(test)
+        def run(**fixtures):
+            for value in values() if callable(values) else values:
+                try:
+                    test(value, **fixtures)
+                except BaseException as error:
+                    error.add_note(f"for {getattr(value, 'name', value)}")
+                    raise
+
+        parameters = list(inspect.signature(test).parameters.values())
+        run.__signature__ = inspect.Signature(parameters[1:])
+        return run
+
+    return decorate
 
 
 @pytest.fixture(autouse=True)
