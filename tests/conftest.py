@@ -29,10 +29,12 @@ def pytest_collection_modifyitems(items):
 def for_each(values):
     """Run a test for each value, in one test; an error says for which."""
 
+    cases = [*values]
+
     def decorate(test):
         @functools.wraps(test)
         def run(**fixtures):
-            for value in values() if callable(values) else values:
+            for value in cases:
                 try:
                     test(value, **fixtures)
                 except BaseException as error:

@@ -85,9 +85,7 @@ def test_large_scores_in_half_precision():
     "mask", [torch.ones(2, 3), torch.ones(2, 3, dtype=torch.long), [[True] * 3]]
 )
 def test_a_mask_must_be_boolean(mask):
-    with pytest.raises(
-        TypeError, match="mask must be a boolean tensor, True = may attend; got"
-    ):
+    with pytest.raises(TypeError, match="mask must be a boolean tensor, True = may"):
         masked_softmax(torch.zeros(2, 3), mask)
 
 
@@ -100,15 +98,11 @@ def test_a_mask_must_broadcast_to_the_scores(shape):
 
 
 def test_wrong_lengths():
-    with pytest.raises(
-        ValueError, match=r"valid_lens \(\[4\]\) must lie between 0 and num_steps"
-    ):
+    with pytest.raises(ValueError, match=r"valid_lens \(\[4\]\) must lie between 0"):
         padding_mask(torch.tensor([4]), 3)
     with pytest.raises(ValueError, match=r"must have shape \(batch,\), got \(1, 1\)"):
         padding_mask(torch.tensor([[2]]), 3)
     with pytest.raises(TypeError, match="valid_lens must hold integers"):
         padding_mask(torch.tensor([2.0]), 3)
-    with pytest.raises(
-        ValueError, match=r"num_keys \(2\) must be at least num_queries \(3\)"
-    ):
+    with pytest.raises(ValueError, match=r"num_keys \(2\) must be at least"):
         causal_mask(3, 2)

@@ -134,9 +134,7 @@ def test_a_checkpoint_of_another_step_is_refused(tmp_path):
         [MixedPrecisionStep(CPU), MixedPrecisionStep(CPU, torch.float16)],
     )
     train(tiny_net(10, 10), data, LOSS, 0.01, 1, CPU, checkpoint=kept, step=steps[0])
-    with pytest.raises(
-        ValueError, match=r"its step was MixedPrecisionStep, torch\.bfloat16"
-    ):
+    with pytest.raises(ValueError, match=r"its step was MixedPrecisionStep,"):
         train(
             tiny_net(10, 10), data, LOSS, 0.01, 2, CPU, checkpoint=kept, step=steps[1]
         )
@@ -145,9 +143,7 @@ def test_a_checkpoint_of_another_step_is_refused(tmp_path):
 
 
 def test_bad_arguments():
-    with pytest.raises(
-        ValueError, match=r"dtype \(torch.float64\) must be one of torch.b"
-    ):
+    with pytest.raises(ValueError, match=r"dtype \(torch.float64\) must be one of"):
         MixedPrecisionStep(CPU, torch.float64)
     with pytest.raises(ValueError, match=r"num_parts \(0\) must"):
         MixedPrecisionStep(CPU, num_parts=0)

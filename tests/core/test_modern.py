@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from conftest import generator
+from conftest import for_each, generator
 from torch import nn
 from torch.nn import functional as F
 
@@ -83,14 +83,6 @@ def test_grouped_queries_are_pytorch_s(num_kv_heads):
     assert keys.shape == values.shape == (2, num_kv_heads, 6, WIDTH // HEADS)
 
 
-def test_fewer_heads_of_keys_are_fewer_numbers():
-    sizes = [
-        sum(p.numel() for p in GroupedQueryAttention(WIDTH, HEADS, kv).parameters())
-        for kv in (4, 2, 1)
-    ]
-    assert sizes == [4 * 16 * 16, 2 * 16 * 16 + 2 * 16 * 8, 2 * 16 * 16 + 2 * 16 * 4]
-
-
 def test_swiglu_is_its_formula():
     torch.manual_seed(0)
     ffn, X = SwiGLU(WIDTH, 24), random(2, 3, WIDTH)
@@ -121,10 +113,8 @@ class Logits(nn.Module):
 
 
 def test_a_model_has_the_properties_of_one():
-    block, tokens = (
-        Logits(tiny_model()),
-        torch.randint(10, (2, 6), generator=generator(0)),
-    )
+    block = Logits(tiny_model())
+    tokens = torch.randint(10, (2, 6), generator=generator(0))
     for holds in (check.causal, check.batch_independent, check.every_parameter_trained):
         found = holds(block, tokens)
         assert found, found
@@ -171,25 +161,7 @@ def test_writing_on_is_one_token_after_the_other():
     assert not torch.equal(*drawn)
 
 
-def test_a_small_model_learns_to_count():
-    """Ten tokens in a circle, each text from another start: after 60 steps it knows the next."""
-    net = tiny_model().train()
-    optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
-    random_numbers = generator(0)
-    for _ in range(60):
-        first = torch.randint(10, (16, 1), generator=random_numbers)
-        texts = (first + torch.arange(8)) % 10
-        logits, _ = net(texts[:, :-1])
-        loss = F.cross_entropy(logits.flatten(0, 1), texts[:, 1:].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    texts, _ = extend(net.eval(), torch.tensor([[8]]), 6)
-    assert texts.tolist() == [[8, 9, 0, 1, 2, 3, 4]]
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
+@for_each(
     [
         (lambda: RMSNorm(0), r"num_hiddens \(0\)"),
         (lambda: RMSNorm(8)(torch.zeros(2, 7)), "X"),
@@ -197,10 +169,7 @@ def test_a_small_model_learns_to_count():
         (lambda: rotate(torch.zeros(1, 2, 4)), "X"),
         (lambda: rotate(torch.zeros(1, 1, 2, 4), -1), r"start \(-1\)"),
         (lambda: GroupedQueryAttention(16, 4, 3), r"num_heads \(4\) must be divisible"),
-        (
-            lambda: GroupedQueryAttention(16, 3, 1),
-            r"num_hiddens \(16\) must be divisible",
-        ),
+        (lambda: GroupedQueryAttention(16, 3, 1), r"num_hiddens \(16\) must be"),
         (lambda: GroupedQueryAttention(12, 4, 2), r"head_size \(3\) must be even"),
         (lambda: GroupedQueryAttention(16, 4, 0), r"num_kv_heads \(0\)"),
         (lambda: SwiGLU(16, 0), r"ffn_num_hiddens \(0\)"),
@@ -209,19 +178,17 @@ def test_a_small_model_learns_to_count():
         (lambda: tiny_model()(torch.tensor([1])), "tokens"),
         (lambda: extend(tiny_model(), torch.tensor([[1]]), 0), r"num_steps \(0\)"),
         (lambda: extend(tiny_model(), [[1]], 3), "tokens"),
-    ],
+    ]
 )
-def test_bad_input_is_named(call, text):
+def test_bad_input_is_named(row):
+    call, text = row
     with pytest.raises((TypeError, ValueError), match=text):
         call()
 
 
 def test_the_loss_is_that_of_the_next_token():
-    net, tokens, lens = (
-        tiny_model(),
-        torch.tensor([[3, 4, 5], [6, 7, 0]]),
-        torch.tensor([3, 2]),
-    )
+    net, lens = tiny_model(), torch.tensor([3, 2])
+    tokens = torch.tensor([[3, 4, 5], [6, 7, 0]])
     nats, count = next_token_loss(net, (tokens, lens), bos=2)
     due = 0.0
     for row, length in zip(tokens.tolist(), lens.tolist(), strict=True):

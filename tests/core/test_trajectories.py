@@ -4,13 +4,11 @@ import gzip
 import itertools
 import math
 import warnings
-from pathlib import Path
 
 import pytest
 import torch
 
 from d2lmini import EncoderDecoder, sinusoidal_table
-from d2lmini.data import data_folder
 from d2lmini.data.paths import path_windows, read_tracks, rotate_paths
 from d2lmini.data.square import BEHAVIOURS, FOUNTAIN, KIOSK, simulate_paths
 from d2lmini.tasks.trajectories import (
@@ -169,16 +167,6 @@ def test_circles_hold_what_they_promise(probability):
     assert held == pytest.approx(probability, abs=0.015)
 
 
-def test_training_reaches_a_path_by_heart(forecaster, past):
-    optimizer = torch.optim.Adam(forecaster.parameters(), lr=0.01)
-    for _ in range(300):
-        loss, _ = forecasting_loss(forecaster, (past[:, :2], past[:, 2:]))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    assert displacement_errors(forecaster(past[:, :2])[0], past[:, 2:])[0] < 0.3
-
-
 # The square
 
 
@@ -201,13 +189,6 @@ def test_people_behave_as_they_are_called():
     assert (steps[:, -1] / steps[:, 0]).median() > 1.4
     whole = kind["turn"][:, -1] - kind["turn"][:, 0]
     assert (whole.abs().amin(dim=1) > 2).float().mean() > 0.5
-
-
-def test_people_come_from_every_side():
-    paths, kinds = simulate_paths(500, seed=5)
-    first = (paths[:, 3] - paths[:, 0])[kinds != BEHAVIOURS.index("stop")]
-    angles = torch.atan2(first[:, 1], first[:, 0]).div(math.pi / 2).round().remainder(4)
-    assert angles.long().bincount().min() > 60
 
 
 def test_a_rotation_keeps_lengths_and_turns_left():
@@ -267,11 +248,6 @@ def test_a_file_of_paths_may_be_packed(tmp_path):
         read_tracks(tmp_path / "paths.txt")
 
 
-def test_far_away_is_no_error():
-    with pytest.warns(UserWarning, match="are they pixels"):
-        constant_velocity(torch.tensor([[[0.0, 0], [1e30, 0]]]), 2)
-
-
 def test_an_empty_file_is_refused(tmp_path):
     with pytest.raises(ValueError, match="at least one line of frame pedestrian x y"):
         read_tracks(written(tmp_path, ""))
@@ -294,9 +270,7 @@ def test_windows_reach_across_no_gap(tmp_path):
 
 def test_no_window_is_an_error(tmp_path):
     path = written(tmp_path, "0 1 0 0", "10 1 1 0")
-    with pytest.raises(
-        ValueError, match=r"num_steps \(3\) must be at most 2: of 1 tracks"
-    ):
+    with pytest.raises(ValueError, match=r"num_steps \(3\) must be at most 2: of 1"):
         path_windows(read_tracks(path), 3)
     gap = [0, 10, 20, 40, 50, 60, 70, 90, 100]
     path = written(tmp_path, *(f"{frame} 1 {frame / 20} 0" for frame in gap))
@@ -321,22 +295,3 @@ def test_metres_are_not_taken_for_pixels():
         warnings.simplefilter("error")
         constant_velocity(simulate_paths(100, 0)[0], 2)
         constant_velocity(torch.tensor([[[0.0, 0], [1.9, 0]]]), 2)  # somebody who runs
-
-
-SCENES = {  # windows, ADE and FDE of constant velocity
-    "eth": (364, 1.075, 2.282),
-    "hotel": (1197, 0.319, 0.614),
-    "univ": (24334, 0.524, 1.165),
-    "zara1": (2356, 0.427, 0.952),
-    "zara2": (5910, 0.324, 0.724),
-}
-
-
-@pytest.mark.parametrize("name", SCENES)
-def test_scenes_have_their_windows(name):
-    if not (Path(data_folder()) / "eth-ucy").is_dir():
-        pytest.skip(f"eth-ucy is not in {data_folder()}; set D2LMINI_DATA")
-    positions = path_windows(read_tracks("eth-ucy", name), 20).positions
-    past, future = positions.split([8, 12], dim=1)
-    errors = displacement_errors(constant_velocity(past, 12), future)
-    assert (len(positions), *(round(e, 3) for e in errors)) == SCENES[name]

@@ -113,9 +113,7 @@ def test_a_long_sentence_is_cut_with_a_warning():
 
 
 def test_bad_input():
-    with pytest.raises(
-        ValueError, match=r"src_sentence \(' '\) must contain at least one word"
-    ):
+    with pytest.raises(ValueError, match=r"src_sentence \(' '\) must contain at"):
         predict_seq2seq(random_net(0), " ", SRC, TGT, 6, CPU)
     with pytest.raises(ValueError, match=r"beam_size \(0\) must be at least 1"):
         predict_seq2seq(random_net(0), "a", SRC, TGT, 6, CPU, beam_size=0)
@@ -149,13 +147,9 @@ def test_bleu_bad_input():
         bleu("a", "a", 0)
     with pytest.raises(ValueError, match=r"k \(0\) must be at least 1"):
         corpus_bleu(["a"], ["a"], 0)
-    with pytest.raises(
-        ValueError, match=r"label_seq \(''\) must contain at least one word"
-    ):
+    with pytest.raises(ValueError, match=r"label_seq \(''\) must contain at least"):
         bleu("a", "", 2)
-    with pytest.raises(
-        ValueError, match=r"len\(predictions\) \(1\) must equal len\(references\) \(2\)"
-    ):
+    with pytest.raises(ValueError, match=r"len\(predictions\) \(1\) must equal"):
         corpus_bleu(["a"], ["a", "b"])
 
 

@@ -7,6 +7,7 @@ import struct
 
 import pytest
 import torch
+from conftest import for_each
 
 from benchmarks.recipes.baselines import make_gru, nearest
 from benchmarks.recipes.captions import make_source, run_pieces
@@ -166,8 +167,7 @@ def with_metadata(path, metadata):
     path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
 
 
-@pytest.mark.parametrize(
-    "metadata, said",
+@for_each(
     [
         (None, "must have metadata of d2lmini"),
         ({"format": "pt"}, "must have metadata of d2lmini"),
@@ -175,10 +175,10 @@ def with_metadata(path, metadata):
         ({"d2lmini": '{"format": '}, "has metadata that is no JSON"),
         ({"d2lmini": 100_000 * "["}, "has metadata that is no JSON"),
         ({"d2lmini": {}}, "must be a safetensors file"),
-    ],
-    ids=["none", "of another program", "a list", "cut", "deep", "no text"],
+    ]
 )
-def test_other_metadata_is_refused(tmp_path, metadata, said):
+def test_other_metadata_is_refused(row, tmp_path):
+    metadata, said = row
     path = tmp_path / "weights.safetensors"
     with_metadata(path, metadata)
     refused(path, said)
@@ -236,10 +236,9 @@ TENSORS = [
 ]
 
 
-@pytest.mark.parametrize("name, change, said", NOTES + TENSORS)
-def test_a_file_that_save_would_not_write_is_refused(
-    translator, tmp_path, name, change, said
-):
+@for_each(NOTES + TENSORS)
+def test_a_file_that_save_would_not_write_is_refused(row, translator, tmp_path):
+    name, change, said = row
     path = tmp_path / "translator.safetensors"
     translator.save(path)
     tensors, notes = read_tensors(path)
@@ -289,10 +288,8 @@ def test_the_translator_of_the_ledger_is_small_and_translates():
     assert path.stat().st_size < 2_000_000
     translator = SubwordTranslator.load(path)
     assert "tatoeba.org" in translator.about["data"]
-    found = translator.translate(
-        ["Where is the library?", "Tom doesn't see the red car."]
-    )
-    assert found == ["où est la bibliothèque ?", "tom ne voit pas la voiture rouge ."]
+    found = translator.translate(["Where is the library?"])
+    assert found == ["où est la bibliothèque ?"]
 
 
 def test_the_gru_that_it_is_compared_with_reads_no_future_and_no_padding():
@@ -330,43 +327,13 @@ def test_the_net_of_the_source_has_its_number_of_parameters():
     assert encoder + decoder + 2 == plain + 3 + 3  # and one behind each embedding
 
 
-@pytest.mark.parametrize("num_merges", [None, 60])
-@pytest.mark.parametrize("is_tied", [True, False])
+@pytest.mark.parametrize("num_merges, is_tied", [(None, False), (60, True)])
 def test_a_translator_of_captions_is_trained_in_words_or_pieces(num_merges, is_tied):
     pairs = [(normalise(a), normalise(b)) for a, b in read_pairs("deu-eng-mini")[:128]]
     splits = {"train": pairs, "val": pairs[:4], "test": pairs[:6]}
-    training = {"label_smoothing": 0.1, "batch_size": 64, "lr": 0.01}
-    run = run_pieces(
-        0,
-        splits,
-        num_merges,
-        SIZES,
-        is_tied=is_tied,
-        **training,
-        warmup_steps=4,
-        num_epochs=6,
-    )
+    training = {"label_smoothing": 0.1, "batch_size": 64, "lr": 0.01,
+                "warmup_steps": 4, "num_epochs": 6}  # fmt: skip
+    run = run_pieces(0, splits, num_merges, SIZES, is_tied=is_tied, **training)
     assert run["curve"][-1]["loss"] < run["curve"][0]["loss"]
     assert len(run["greedy_translations"]) == len(run["beam_translations"]) == 6
     assert not any("▁" in text for text in run["greedy_translations"])
-
-
-def test_tables_that_are_not_tied_learn_on_their_own():
-    pairs = [(normalise(a), normalise(b)) for a, b in read_pairs("deu-eng-mini")[:64]]
-    splits = dict.fromkeys(("train", "val", "test"), pairs)
-    training = {"label_smoothing": 0.0, "batch_size": 64, "lr": 0.01}
-    tied, free = (
-        run_pieces(
-            0,
-            splits,
-            60,
-            SIZES,
-            is_tied=is_tied,
-            **training,
-            warmup_steps=1,
-            num_epochs=1,
-        )["parameters"]
-        for is_tied in (True, False)
-    )
-    vocabulary = (free - tied) / (2 * 16)  # two more tables of width 16
-    assert vocabulary == int(vocabulary) > 60

@@ -634,9 +634,7 @@ def test_a_roster_of_a_platform_and_one_s_own(tmp_path):
     )
     assert [(s.id, s.name) for s in students] == [("ada", "Ada"), ("bob", "Bob")]
     assert problems == ["roster: bob stands there twice; the first line counts"]
-    with pytest.raises(
-        ValueError, match=r'roster \(.*\) must be CSV in UTF-8 with a column "id"'
-    ):
+    with pytest.raises(ValueError, match=r"roster \(.*\) must be CSV in UTF-8 with a"):
         roster(tmp_path, "name\nAda\n")
     with pytest.raises(ValueError, match=r'must be CSV in UTF-8 with a column "id"'):
         roster(tmp_path, "name\n")
@@ -708,9 +706,7 @@ def test_what_cannot_be_told_apart_is_told(tmp_path):
         "ada_02.zip: was not read; unpack it first",
         "roster: tomorrow (ada) is no time; the file's counts",
     ]
-    with pytest.raises(
-        ValueError, match=r"folder \(.*\) must be one with what was handed in"
-    ):
+    with pytest.raises(ValueError, match=r"folder \(.*\) must be one with what was"):
         collect(tmp_path / "nowhere", students)
     for data in (b"id\n\xff\xfe", b"id\n" + b"x" * 200_000):
         (tmp_path / "roster.csv").write_bytes(data)

@@ -126,10 +126,7 @@ def test_a_failed_download_says_what_to_do_and_leaves_nothing(
         served["promised"] = (
             50 if spoiled == "cut short unannounced" else served["promised"]
         )
-    with pytest.raises(
-        OSError,
-        match=r"could not download http://127.0.0.1:.*: set/pairs.txt could not be",
-    ) as error:
+    with pytest.raises(OSError, match=r"could not download") as error:
         registry.find_paths("set")
     assert "put that file at " in str(error.value)
     assert str(tmp_path / "data" / "set" / "pairs.txt") in str(error.value)
@@ -490,9 +487,7 @@ def test_what_is_there_can_be_read_where_nothing_can_be_written(served, tmp_path
 
 def test_a_folder_in_place_of_a_file(served, tmp_path):
     (tmp_path / "data" / "set" / "pairs.txt").mkdir(parents=True)
-    with pytest.raises(
-        ValueError, match=r"pairs.txt is a folder, and a file is registered"
-    ):
+    with pytest.raises(ValueError, match=r"pairs.txt is a folder, and a file is"):
         registry.find_paths("set")
 
 

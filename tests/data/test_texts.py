@@ -73,9 +73,7 @@ def test_files_that_are_no_texts(tmp_path, content, said):
 
 
 def test_names_that_are_not_known():
-    with pytest.raises(
-        ValueError, match=r"name \('eng-fra-mini'\) must be one of \['stories"
-    ):
+    with pytest.raises(ValueError, match=r"name \('eng-fra-mini'\) must be one of"):
         read_texts("eng-fra-mini")
     with pytest.raises(ValueError, match=r"split \('dev'\) must be one of"):
         read_texts(split="dev")

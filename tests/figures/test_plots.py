@@ -105,9 +105,7 @@ def test_plots_and_figures_have_the_same_colours():
 def test_heatmaps_bad_input():
     with pytest.raises(ValueError, match=r"matrices must have shape .*, got \(3, 3\)"):
         show_heatmaps(np.zeros((3, 3)), "k", "q")
-    with pytest.raises(
-        ValueError, match=r"titles \(\['a'\]\) must have 2 entries, got 1"
-    ):
+    with pytest.raises(ValueError, match=r"titles \(\['a'\]\) must have 2 entries,"):
         show_heatmaps(np.zeros((1, 2, 3, 3)), "k", "q", titles=["a"])
     with pytest.raises(ValueError, match=r"yticks .* must have 3 entries, got 2"):
         show_heatmaps(np.zeros((1, 2, 3, 3)), "k", "q", yticks=["a", "b"])
