@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
+from conftest import for_each
 from nbformat.v4 import new_code_cell, new_notebook
 
 from d2lmini.check.grading import ALMOST, NOT_ATTEMPTED, RIGHT, WRONG, all_exercises
@@ -105,7 +106,8 @@ def marks(copy_of_the_package):
 
 
 def notebook(*cells):
-    return new_notebook(cells=[new_code_cell(source) for source in cells])
+    """A notebook of these code cells, as text."""
+    return nbformat.writes(new_notebook(cells=[*map(new_code_cell, cells)]))
 
 
 def test_the_tasks_are_the_exercises_with_points_and_names():
@@ -136,19 +138,16 @@ def test_every_stub_of_the_book_is_not_attempted(marks):
 
 
 def test_partial_credit_is_the_share_of_the_cases(marks):
-    found = marks(
-        masks_3=cell("return torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1)")
-    )
-    mark = found["masks-3"]
+    body = "return torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1)"
+    mark = marks(masks_3=cell(body))["masks-3"]
     assert mark.verdict in (WRONG, ALMOST) and 0 < mark.share < 1
     found = marks(masks_3=cell("return scores.sum()"))
     assert found["masks-3"].share == 0
 
 
 def test_a_known_mistake_is_named_with_hidden_cases_too(marks):
-    found = marks(
-        masks_2=cell("return (tokens == pad)[:, None, None]", "masks-2", "tokens, pad")
-    )
+    body = "return (tokens == pad)[:, None, None]"
+    found = marks(masks_2=cell(body, "masks-2", "tokens, pad"))
     text = 'This behaves like a mask with its meaning swapped; see "One convention".'
     assert found["masks-2"].message == text
 
@@ -260,29 +259,20 @@ def test_the_first_try_counts(marks):
 
 
 def test_what_an_experiment_is_made_on_cannot_be_looked_into(marks):
-    for body in (
-        "return model._ahead",
-        "return vars(model)['_ahead']",
-        "return repr(model)",
-    ):
-        found = marks(masks_8=cell(body, "masks-8", "model"))["masks-8"]
+    for look in ("model._ahead", "vars(model)['_ahead']", "repr(model)", "model('no')"):
+        answer = cell(f"return {look}", "masks-8", "model")
+        found = marks(masks_8=answer)["masks-8"]
         assert found.verdict == WRONG and found.share == 0, found.message
-    found = marks(masks_8=cell("return model('no tensor')", "masks-8", "model"))[
-        "masks-8"
-    ]
     assert "raised RuntimeError: AttributeError: 'str'" in found.message
 
 
 def test_of_an_exercise_a_forgery_leaves_the_others_alone(marks):
     """What an answer does to PyTorch in its process is of no use for the next one."""
     body = "torch.softmax = lambda *a, **k: 0\ntorch.isclose = lambda *a, **k: True\nreturn 0"
+    other = "return torch.ones(num_queries, num_keys)"
     found = marks(
         masks_1=cell(body, "masks-1", "valid_lens, num_steps"),
-        masks_4=cell(
-            "return torch.ones(num_queries, num_keys)",
-            "masks-4",
-            "num_queries, num_keys",
-        ),
+        masks_4=cell(other, "masks-4", "num_queries, num_keys"),
     )
     assert found["masks-4"].verdict == WRONG and found["masks-4"].share == 0
 
@@ -445,28 +435,21 @@ def test_a_cell_that_gives_no_answer_is_reported(quick, marks):
 
 
 def test_what_follows_the_answer_in_its_cell_does_not_count(marks):
-    lost = (
-        RIGHT_CELLS["masks-3"].replace("check.exercise", "print").replace("print(", "(")
-    )
-    found = marks(
-        masks_3=lost + "\nprint(no_such_name)", masks_5=RIGHT_CELLS["masks-5"] + "\n1/0"
-    )
+    lost = RIGHT_CELLS["masks-3"].replace("check.exercise(", "(")
+    later = RIGHT_CELLS["masks-5"] + "\n1/0"
+    found = marks(masks_3=lost + "\nprint(no_such_name)", masks_5=later)
     assert found["masks-3"].verdict == RIGHT and found["masks-5"].verdict == RIGHT
 
 
 def test_an_answer_may_use_the_chapter_and_the_answers_before_it(marks):
-    helper = (
-        "%matplotlib inline\n"
-        + RIGHT_CELLS["masks-4"]
-        + "\n\ndef mine(n):\n    return my_causal_mask(n, n)"
-    )
+    mine = "def mine(n):\n    return my_causal_mask(n, n)"
+    helper = f"%matplotlib inline\n{RIGHT_CELLS['masks-4']}\n\n{mine}"
     body = (
         "causal = mine(num_steps)\n"
         "return causal & ~causal.tril(-width) & padding_mask(valid_lens, num_steps)"
     )
-    found = marks(
-        masks_4=helper, masks_5=cell(body, "masks-5", "valid_lens, num_steps, width")
-    )
+    answer = cell(body, "masks-5", "valid_lens, num_steps, width")
+    found = marks(masks_4=helper, masks_5=answer)
     assert found["masks-5"].verdict == RIGHT, found["masks-5"].message
 
 
@@ -513,91 +496,73 @@ def test_a_notebook_of_a_student_copy_is_read(tmp_path):
     assert list(answers) == [task.name for task in MASKS] and problems == []
 
 
-def test_without_metadata_the_call_counts(tmp_path):
-    text = nbformat.writes(notebook("x = 1", "check.exercise( 'masks-1' , f)"))
-    assert handed_in(tmp_path, text) == (
-        {"masks-1": "check.exercise( 'masks-1' , f)"},
-        [],
+def marked(source, **metadata):
+    """A notebook of one answer cell with metadata."""
+    return nbformat.writes(
+        new_notebook(cells=[new_code_cell(source, metadata=metadata)])
     )
-    plain = {
-        "cells": [
-            {"cell_type": "code", "source": ["check.exercise(\n", '"masks-1", f)']}
-        ]
-    }
-    answers, problems = handed_in(tmp_path, json.dumps(plain))
-    assert list(answers) == ["masks-1"] and problems == []
 
 
-def test_without_the_call_the_metadata_counts(tmp_path):
-    for metadata in (
-        {"d2lmini": {"exercise": "masks-1"}},
-        {"nbgrader": {"grade_id": "masks-1"}},
-    ):
-        given = notebook("def my_count(): pass")
-        given.cells[0].metadata = metadata
-        answers, problems = handed_in(tmp_path, nbformat.writes(given))
-        assert list(answers) == ["masks-1"] and problems == []
+FIRST, OTHER = 'check.exercise("masks-1", f)', 'check.exercise("masks-1", g)'
+OURS, NBGRADERS = (
+    {"d2lmini": {"exercise": "masks-1"}},
+    {"nbgrader": {"grade_id": "masks-1"}},
+)
+DEFINED, SECOND = "def my_count(): pass", 'check.exercise("masks-2", f)'
+PLAIN = {
+    "cells": [{"cell_type": "code", "source": ["check.exercise(\n", '"masks-1", f)']}]
+}
+OLD = nbformat.v3.new_notebook(
+    worksheets=[nbformat.v3.new_worksheet(cells=[nbformat.v3.new_code_cell(FIRST)])]
+)
+ENDS = f"x = 1\n{FIRST}"
+# name -> what is handed in, the answers by exercise, what the student is told
+HANDED_IN = {
+    "the call without metadata": (
+        notebook("x = 1", "check.exercise( 'masks-1' , f)"),
+        {"masks-1": "check.exercise( 'masks-1' , f)"}, []),
+    "lines in a list": (json.dumps(PLAIN), {"masks-1": "check.exercise(\n\"masks-1\", f)"}, []),
+    "our metadata": (marked(DEFINED, **OURS), {"masks-1": DEFINED}, []),
+    "those of nbgrader": (marked(DEFINED, **NBGRADERS), {"masks-1": DEFINED}, []),
+    "metadata of another": (marked(SECOND, **OURS), {"masks-1": SECOND}, [
+        "cell 1: is the answer cell of masks-1, but hands in masks-2; it counts for masks-1"]),
+    "two answers": (notebook(FIRST, OTHER), {"masks-1": OTHER}, [
+        "cell 2: answers masks-1 again; the last answer counts"]),
+    "two in a cell": (
+        marked(f"{FIRST}\n{SECOND}", **OURS),
+        dict.fromkeys(["masks-1", "masks-2"], f"{FIRST}\n{SECOND}"), []),
+    "format 3": (json.dumps(OLD), {"masks-1": FIRST}, []),
+    "ends of lines of Windows": (notebook(ENDS).replace("\n", "\r\n"), {"masks-1": ENDS}, []),
+    "in a cell, too": (notebook(ENDS.replace("\n", "\r\n")), {"masks-1": ENDS}, []),
+    "a byte order mark": (b"\xef\xbb\xbf" + notebook(ENDS).encode(), {"masks-1": ENDS}, []),
+}  # fmt: skip
+NO_NOTEBOOKS = [
+    ("", "this is no notebook"),
+    ("not JSON", "this is no notebook (JSONDecodeError"),
+    ("[1, 2]", "this is no notebook"),
+    ("{}", "this is no notebook (KeyError: 'cells')"),
+    ('{"cells": 3}', "this is no notebook"),
+    (
+        '{"cells": [{"cell_type": "code", "metadata": 3}]}',
+        "there is no answer cell in it",
+    ),
+    ('{"cells": []}', "there is no answer cell in it"),
+    (b"\xff\xfe\x00", "this is no notebook (UnicodeDecodeError"),
+    ("[" * 100_000, "this is no notebook (RecursionError"),
+    (notebook('check.exercise("masks-99", f)'), "no exercise masks-99"),
+]
 
 
-def test_metadata_and_call_that_differ_are_told(tmp_path):
-    given = notebook('check.exercise("masks-2", f)')
-    given.cells[0].metadata = {"d2lmini": {"exercise": "masks-1"}}
-    answers, problems = handed_in(tmp_path, nbformat.writes(given))
-    assert list(answers) == ["masks-1"]
-    text = "cell 1: is the answer cell of masks-1, but hands in masks-2; it counts for masks-1"
-    assert problems == [text]
+@for_each(HANDED_IN)
+def test_what_is_handed_in_is_read(name, tmp_path):
+    text, *due = HANDED_IN[name]
+    assert handed_in(tmp_path, text) == tuple(due)
 
 
-def test_of_two_answers_the_last_counts_and_the_student_is_told(tmp_path):
-    text = nbformat.writes(
-        notebook('check.exercise("masks-1", f)', 'check.exercise("masks-1", g)')
-    )
-    answers, problems = handed_in(tmp_path, text)
-    assert answers == {"masks-1": 'check.exercise("masks-1", g)'}
-    assert problems == ["cell 2: answers masks-1 again; the last answer counts"]
-
-
-def test_two_answers_in_one_cell_are_both_read(tmp_path):
-    both = 'check.exercise("masks-1", f)\ncheck.exercise("masks-2", g)'
-    given = notebook(both)
-    given.cells[0].metadata = {"d2lmini": {"exercise": "masks-1"}}
-    assert handed_in(tmp_path, nbformat.writes(given)) == (dict.fromkeys(
-        ["masks-1", "masks-2"], both), [])  # fmt: skip
-
-
-def test_a_notebook_of_format_3_is_read(tmp_path):
-    old = nbformat.v3.new_notebook(worksheets=[nbformat.v3.new_worksheet(
-        cells=[nbformat.v3.new_code_cell('check.exercise("masks-1", f)')])])  # fmt: skip
-    answers, problems = handed_in(tmp_path, json.dumps(old))
-    assert list(answers) == ["masks-1"] and problems == []
-
-
-def test_windows_line_ends_are_read(tmp_path):
-    text = nbformat.writes(notebook('x = 1\r\ncheck.exercise("masks-1", f)'))
-    for data in (text, text.replace("\n", "\r\n"), b"\xef\xbb\xbf" + text.encode()):
-        answers, problems = handed_in(tmp_path, data)
-        assert answers == {"masks-1": 'x = 1\ncheck.exercise("masks-1", f)'}
-        assert problems == []
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("", "this is no notebook"),
-        ("not JSON", "this is no notebook (JSONDecodeError"),
-        ("[1, 2]", "this is no notebook"),
-        ("{}", "this is no notebook (KeyError: 'cells')"),
-        ('{"cells": 3}', "this is no notebook"),
-        ('{"cells": [{"cell_type": "code", "metadata": 3}]}', "there is no answer cell in it"),
-        ('{"cells": []}', "there is no answer cell in it"),
-        (b"\xff\xfe\x00", "this is no notebook (UnicodeDecodeError"),
-        ("[" * 100_000, "this is no notebook (RecursionError"),
-        (nbformat.writes(notebook('check.exercise("masks-99", f)')), "no exercise masks-99"),
-    ],
-)  # fmt: skip
-def test_what_is_no_notebook_is_told(tmp_path, text, told):
-    answers, problems = handed_in(tmp_path, text)
-    assert answers == {} and told in problems[0] and len(problems[0]) < 300
+@for_each(NO_NOTEBOOKS)
+def test_what_is_no_notebook_is_told(row, tmp_path):
+    answers, problems = handed_in(tmp_path, row[0])
+    assert answers == {} and row[1] in problems[0] and len(problems[0]) < 300
 
 
 def test_a_huge_notebook_is_not_read(tmp_path):
@@ -629,23 +594,17 @@ def test_a_roster_of_a_platform_and_one_s_own(tmp_path):
     assert [(s.id, s.name, s.aliases) for s in students] == [
         ("4711", "Lovelace, Ada", ("a1", "ada@uni.example"))
     ]
-    students, problems = roster(
-        tmp_path, "name;id\r\nAda;ada\r\nBob;bob\r\nBob;bob\r\n"
-    )
+    text = "name;id\r\nAda;ada\r\nBob;bob\r\nBob;bob\r\n"
+    students, problems = roster(tmp_path, text)
     assert [(s.id, s.name) for s in students] == [("ada", "Ada"), ("bob", "Bob")]
     assert problems == ["roster: bob stands there twice; the first line counts"]
     with pytest.raises(ValueError, match=r"roster \(.*\) must be CSV in UTF-8 with a"):
         roster(tmp_path, "name\nAda\n")
-    with pytest.raises(ValueError, match=r'must be CSV in UTF-8 with a column "id"'):
-        roster(tmp_path, "name\n")
 
 
 def test_the_first_id_in_a_path_counts():
-    students = [
-        Student("4711", "Ada"),
-        Student("98", "Bob"),
-        Student("a_b", "Cem", ("cem@x",)),
-    ]
+    known = ("4711", "Ada"), ("98", "Bob"), ("a_b", "Cem", ("cem@x",))
+    students = [Student(*about) for about in known]
     for path, expected in {
         "lovelaceada_4711_98_02-masks.ipynb": "Ada",
         "lovelaceada_LATE_4711_98_02-masks.ipynb": "Ada",
@@ -672,7 +631,7 @@ def test_a_folder_is_collected(tmp_path):
     }.items()):  # fmt: skip
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(nbformat.writes(notebook(*cells)), encoding="utf-8")
+        path.write_text(notebook(*cells), encoding="utf-8")
         os.utime(path, (1000 + number, 1000 + number))
     try:
         (tmp_path / "cem.ipynb").symlink_to(tmp_path / "ada/02-masks.ipynb")
@@ -714,15 +673,6 @@ def test_what_cannot_be_told_apart_is_told(tmp_path):
             read_roster(tmp_path / "roster.csv")
 
 
-def test_lines_for_ipython_are_left_out(marks):
-    magic = "%matplotlib inline\n" + RIGHT_CELLS["masks-3"]
-    remainder = cell("return (7\n    % 4)", "masks-1", "valid_lens, num_steps")
-    found = marks(masks_3=magic, masks_1=remainder)
-    assert found["masks-3"].verdict == RIGHT
-    assert "raised" not in found["masks-1"].message
-    assert "Python" not in found["masks-1"].message
-
-
 def test_two_ids_that_make_one_file_name_have_two_pages(tmp_path):
     names = "a b", "a_b"
     all_marked = [
@@ -758,19 +708,11 @@ def graded(tmp_path_factory):
     given = folder / "given"
     given.mkdir()
     wrong = cell("return (tokens == pad)[:, None, None]", "masks-2", "tokens, pad")
-    (given / "ada.ipynb").write_text(
-        nbformat.writes(notebook(*RIGHT_CELLS.values())), encoding="utf-8"
-    )
-    (given / "bob.ipynb").write_text(nbformat.writes(notebook(wrong)), encoding="utf-8")
+    (given / "ada.ipynb").write_text(notebook(*RIGHT_CELLS.values()), encoding="utf-8")
+    (given / "bob.ipynb").write_text(notebook(wrong), encoding="utf-8")
     (given / "cem.ipynb").write_text("<script>alert(1)</script>", encoding="utf-8")
-    lines = (
-        "ID,Student",
-        '=1+1,"<b>Dee</b>"',
-        'ada,"Lovelace, Ada"',
-        "bob,Bob",
-        "cem,Cem",
-    )
-    (folder / "roster.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    lines = 'ID,Student\n=1+1,"<b>Dee</b>"\nada,"Lovelace, Ada"\nbob,Bob\ncem,Cem\n'
+    (folder / "roster.csv").write_text(lines, encoding="utf-8")
     command = ["grade", str(given), "--roster", str(folder / "roster.csv"), "--chapters",
                "2", "--out", str(folder / "out"), "--root", str(ROOT), "--seed", "7",
                "--due", "2020-01-01"]  # fmt: skip
