@@ -141,19 +141,6 @@ def test_the_menu_of_downloads_says_what_each_is(monkeypatch):
     assert found["Book (.pdf)"] == "../the-transformer-by-running-it.pdf"
 
 
-def test_a_copy_of_a_page_says_where_its_lists_are():
-    app = SimpleNamespace(config=SimpleNamespace(copyright="2026"))
-    for page, marks in (("about", 3), ("licences", 1)):
-        text = (ROOT / "book" / f"{page}.md").read_text(encoding="utf-8")
-        assert text.count("<!-- end -->") == marks
-        assert (
-            text.count(" of the built book ") + text.count(" the built book.") == marks
-        )
-        content = [text]
-        back_matter.fill(app, page, content)
-        assert "<!--" not in content[0] and "the built book" not in content[0]
-
-
 # The package as a file.
 
 
@@ -225,16 +212,6 @@ def test_the_small_torch_is_for_linux_without_a_driver(
 # What else lies at the top.
 
 
-def test_settings_of_the_container_can_be_read():
-    text = (ROOT / ".devcontainer/devcontainer.json").read_text("utf-8")
-    settings = json.loads(text)
-    assert settings["postAttachCommand"] == "make lab"
-    # As Binder asks, and no root in the end.
-    lines = (ROOT / "Dockerfile").read_text("utf-8").splitlines()
-    assert {"ARG NB_USER=jovyan", "ARG NB_UID=1000"} <= set(lines)
-    assert [line for line in lines if line.startswith("USER ")] == ["USER ${NB_UID}"]
-
-
 def test_a_notebook_from_a_site_finds_the_package_and_the_other_pages_there(tmp_path):
     text = (ROOT / "book" / "02-masks.ipynb").read_text(encoding="utf-8")
     path = tmp_path / "book" / "02-masks.ipynb"
@@ -253,46 +230,6 @@ def test_a_notebook_from_a_site_finds_the_package_and_the_other_pages_there(tmp_
     )
     assert f"{SITE}/book/glossary.html#term-attention" in links
     assert all(link.startswith(("#", "https://")) for link in links)
-
-
-def test_links_to_a_file_beside_the_pages_lead_to_the_site_too():
-    assert (
-        take_away.with_links_to(SITE, '<a href="../a.zip">')
-        == f'<a href="{SITE}/a.zip">'
-    )
-
-
-def test_the_citation_has_an_address_once_there_is_one(monkeypatch):
-    assert "url" not in back_matter.citation(2026)
-    monkeypatch.setattr(back_matter, "addresses", lambda: (REPOSITORY, SITE))
-    said = back_matter.citation(2026)
-    assert said.count(SITE) == 2 and "@book{d2lmini" in said
-
-
-def test_other_versions_are_named_where_they_are(monkeypatch):
-    monkeypatch.setenv("SITE_ADDRESS", "")
-    assert back_matter.versions() == f"This is version {addresses.version()}."
-    monkeypatch.setenv("SITE_ADDRESS", SITE + "/")
-    newest = f"]({SITE}/book/about.html#versions)"
-    assert newest in back_matter.versions()
-    monkeypatch.setenv("SITE_EDITIONS", "v2.0.0 v1.0.0")
-    said = back_matter.versions()
-    places = [f"]({SITE}/v2.0.0/)", f"]({SITE}/v1.0.0/)", newest]
-    assert [said.count(place) for place in places] == [1, 1, 1]
-
-
-def test_what_is_one_file_is_beside_the_pages_or_can_be_made(monkeypatch):
-    def links():
-        return re.findall('href="../([^"]*)"', back_matter.files())
-
-    name = "the-transformer-by-running-it"
-    zips = [f"{name}-notebooks.zip", f"{name}-project.zip"]
-    monkeypatch.setenv("SITE_ADDRESS", "")
-    assert "`make pdf`" in back_matter.files() and links() == zips
-    monkeypatch.setenv("SITE_ADDRESS", SITE)
-    assert links() == [f"{name}.pdf", f"{name}.epub", *zips]
-    site = (ROOT / ".github/workflows/pages.yml").read_text(encoding="utf-8")
-    assert "make site" in site
 
 
 def test_the_zip_of_the_project_has_what_the_repository_has(tmp_path):

@@ -1,7 +1,5 @@
 """The book on paper: what tools/paper/paper.py and make_epub.py make of a page."""
 
-import re
-
 import pytest
 from bs4 import BeautifulSoup
 
@@ -112,21 +110,6 @@ def test_a_line_can_end_between_two_formulas_or_before_an_equals_sign():
     ]
 
 
-def test_a_title_that_says_nothing_new_is_left_out():
-    titles = ("Code", "What comes out", "What comes out", "The claim")
-    fold = (
-        '<details class="hide"><summary><p class="collapsed">{}</p></summary></details>'
-    )
-    page = body(
-        "<div>"
-        + "".join(f'<div class="cell">{fold.format(title)}</div>' for title in titles)
-        + "</div>"
-    )
-    paper.open_folds(page)
-    shown = page.select(".fold-title:not([hidden])")
-    assert [title.get_text() for title in shown] == ["What comes out", "The claim"]
-
-
 def test_a_long_line_goes_on_to_the_right_of_where_it_began():
     short, long = "x = 1", f"    <b>{'z' * 60}</b> &lt; 1"
     text = body(f"<pre>{short}\n{long}\n</pre>")
@@ -148,15 +131,3 @@ def test_a_file_beside_the_pages_is_on_the_site_or_no_link_on_paper():
 
     assert link(None) is None
     assert link("https://a.example/b") == "https://a.example/b/figures.zip"
-
-
-def test_a_wide_table_has_type_in_which_its_cells_fit():
-    def size(cell, columns):
-        row = f"<tr>{f'<td>{cell}</td>' * columns}</tr>"
-        page = body(f'<section><table class="dataframe">{row}</table></section>')
-        make_epub.fit_tables([paper.Chapter("a", "", page)])
-        return float(re.search(r"([\d.]+)vw", page.table["style"])[1])
-
-    for cell, columns in (("0.123", 3), ("0.123", 12), ("two words", 6)):
-        width = columns * (len(cell) * make_epub.LETTER + make_epub.GAP)
-        assert size(cell, columns) * width == pytest.approx(88, rel=0.02)

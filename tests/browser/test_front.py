@@ -56,19 +56,6 @@ def test_the_large_network_of_chapter_9_writes_what_pytorch_does(visit):
     assert opened.problems == []
 
 
-def test_what_to_look_at_and_what_to_click_is_seen_at_once(visit):
-    """The arcs and all four links, on a laptop without scrolling."""
-    page = visit("file", FRONT, width=1280).page
-    page.set_viewport_size({"width": 1280, "height": 720})
-    links = page.locator("#the-transformer-by-running-it > ul a")
-    names = ["Start reading", "Run it yourself", "Play with the figures"]
-    assert links.all_inner_texts() == [*names, "Teach with it"]
-    for seen in [*page.locator(".curve").all()[:3], *links.all()]:
-        place = seen.bounding_box()
-        assert place["y"] + place["height"] <= 720
-    assert not page.locator(".bd-sidebar-secondary").is_visible()
-
-
 def test_the_front_page_is_there_before_its_network(browser, addresses):
     """The weights have a file of their own; without it, the first translation is shown."""
     page = browser.new_page(reduced_motion="reduce")

@@ -54,19 +54,6 @@ def test_a_result_names_its_section_and_marks_the_words(visit, built, scheme):
     assert opened.problems == []
 
 
-def test_an_excerpt_is_where_most_of_the_words_are(visit):
-    found = results(search(visit, "file", "permuted equivariance").page)
-    _, link, excerpt, marked = found[0]
-    assert link == "book/03-positions.html#who-owes-whom"
-    assert "permutation-equivariant: permute the inputs" in excerpt
-    assert marked[:3] == ["permutation", "equivariant", "permute"]
-    page = search(visit, "file", "shortcut gradient").page
-    (marked,) = (
-        m for _, link, _, m in results(page) if link.endswith("nothing-is-easy")
-    )
-    assert marked == ["shortcut", "gradient"]  # and not at the first shortcut
-
-
 @pytest.mark.parametrize("shortcut", ["Control+k", "click"])
 def test_the_dialog_of_every_page_leads_to_the_results(visit, shortcut):
     opened = visit("file", "book/02-masks.html", width=400)
@@ -134,10 +121,6 @@ def test_nothing_is_looked_for(visit):
     assert opened.problems == []
 
 
-def test_a_word_that_every_object_of_javascript_has(visit):
-    assert search(visit, "file", "constructor").problems == []
-
-
 def test_the_results_are_accessible(visit):
     opened = search(visit, "http", "dropout")
     assert opened.problems == []
@@ -150,23 +133,6 @@ def test_only_the_search_page_loads_the_texts(built):
         text = path.read_text(encoding="utf-8")
         assert ("searchindex.js" in text) == (path.name == "search.html")
         assert ("_static/search.js" in text) == (path.name == "search.html")
-
-
-# How far the words in the field are from the right edge of the magnifying glass.
-GAP = """field => {
-    const glass = field.parentElement.querySelector(".fa-magnifying-glass");
-    return field.getBoundingClientRect().left + parseFloat(getComputedStyle(field).paddingLeft)
-        - glass.getBoundingClientRect().right;
-}"""
-
-
-@pytest.mark.parametrize("width", [1280, 400])
-def test_the_words_are_beside_the_glass(visit, width):
-    page = visit("file", "search.html", width=width).page
-    assert 0 < page.locator("main input[name=q]").evaluate(GAP) < 20
-    page = visit("file", "book/02-masks.html", width=width).page
-    page.keyboard.press("Control+k")
-    assert 0 < page.locator("dialog input[name=q]").evaluate(GAP) < 20
 
 
 @pytest.mark.parametrize(

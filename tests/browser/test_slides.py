@@ -127,20 +127,6 @@ def test_the_speaker_sees_the_text_of_the_chapter(open_deck):
     )
 
 
-def test_what_is_small_can_be_enlarged(open_deck):
-    opened = open_deck(CHAPTERS["positions"], width=1280, height=720)
-    place = opened.page.locator(".present h1, .present h2").first
-    before = place.bounding_box()["height"]
-    linux = opened.page.evaluate("/Linux/.test(navigator.platform)")
-    for size in (2 * before, before):
-        place.click(modifiers=["Control" if linux else "Alt"])
-        opened.page.wait_for_function(
-            "([e, size]) => Math.abs(e.getBoundingClientRect().height - size) < 2",
-            arg=[place.element_handle(), size],
-        )
-    assert not opened.problems
-
-
 def test_a_deck_prints_a_slide_a_page(open_deck, visit):
     chapter = CHAPTERS["masks"]
     found = open_deck(chapter, width=1280, height=720).page.evaluate(MEASURE)

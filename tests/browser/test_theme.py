@@ -8,7 +8,6 @@ import pytest
 from contrast import contrast
 
 from d2lmini.figures.colours import DARK_HUES, HUES
-from tools.extensions.dark_plots import GROUND
 
 KINDS = ("button:not(.copybtn)", "summary", "input:not([type=hidden])", "select")
 BUTTONS = ", ".join(f"{kind}:not(.d2lmini-figure *)" for kind in KINDS)
@@ -119,19 +118,6 @@ def test_every_button_outside_the_figures_does_something(visit, width, page_name
     assert opened.problems == []
 
 
-@pytest.mark.parametrize("scheme", ["http", "file"])
-def test_the_search_finds_a_chapter(visit, scheme):
-    opened = visit(scheme, "book/preface.html")
-    page = opened.page
-    page.keyboard.press("Control+k")
-    page.keyboard.type("permutation equivariant")
-    page.keyboard.press("Enter")
-    found = page.locator("#search-results a", has_text="Positional encoding").first
-    found.wait_for()
-    found.click()
-    page.wait_for_url("**/03-positions.html*")
-
-
 def test_links_inside_the_figures_lead_somewhere(visit, built):
     """The build checks links in the text; those of a figure are written by its script."""
     opened = visit("file", "book/07-transformer.html")
@@ -155,21 +141,6 @@ def test_without_scripts_each_figure_is_a_picture(browser, addresses, page_name)
         assert len(picture.get_attribute("alt")) > 40
         assert picture.bounding_box()["height"] > 100
     context.close()
-
-
-def test_a_figure_leaves_no_frame_of_its_still_picture(visit):
-    for name in ("02-masks", "04-attention", "09-attention-maps"):
-        page = visit("file", f"book/{name}.html").page
-        assert page.locator(".cell_output div.output:empty").count() == 0
-
-
-def test_there_is_a_still_picture_for_each_figure(built):
-    number = {
-        path.name: path.read_text(encoding="utf-8").count('class="d2lmini-still"')
-        for path in built.glob("book/*.html")
-    }
-    assert sum(number.values()) == 21
-    assert number["04-attention.html"] == 3  # in the plane, trained heads, and heads
 
 
 def test_a_cell_that_ran_networks_moves_without_a_kernel(visit):
@@ -212,29 +183,6 @@ def test_a_plot_is_as_light_or_dark_as_its_page(visit, name, theme):
     assert plots  # and none for the other theme
     assert {url.endswith("-dark.svg") for url in plots} == {theme == "dark"}
     assert opened.problems == []
-
-
-def test_text_of_dark_plots_reads_on_the_ground_of_a_dark_page(visit, built):
-    page = visit("file", "book/02-masks.html", dark=True).page
-    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (
-        ground == f"rgb({', '.join(str(part) for part in bytes.fromhex(GROUND[1:]))})"
-    )
-    plots = list(built.glob("_images/*-dark.svg"))
-    assert len(plots) > 60
-    for path in plots:
-        svg = path.read_text(encoding="utf-8")
-        default = re.match(r'<svg fill="(#\w+)"', svg)[1]
-        for text in re.findall(r"<(?:text|tspan)\b[^>]*>", svg):
-            colour = re.search(r'fill(?::|=")(#\w+)', text)
-            if colour and colour[1] == "#000000":
-                # a number on the light cell of a heat-map, or a word on a light box
-                boxes = re.findall(r"<path[^>]*fill:(#\w+)", svg)
-                assert "<image" in svg or any(
-                    contrast("#000000", b) > 4.5 for b in boxes
-                )
-            else:
-                assert contrast(colour[1] if colour else default, GROUND) >= 4.5, path
 
 
 HUED = ".highlight [class^=hue-], math [mathcolor]"

@@ -192,12 +192,6 @@ def test_a_line_without_an_end_does_not_fill_the_memory(tmp_path, suffix):
         next(lines)
 
 
-def test_a_line_may_be_long(tmp_path):
-    path = tmp_path / "own.tsv"
-    path.write_text("a" * (LONGEST_LINE - 3) + "\tb\n", encoding="utf-8")
-    assert len(read_pairs(path)[0][0]) == LONGEST_LINE - 3
-
-
 # Strings
 
 
@@ -269,13 +263,6 @@ def translator():
 def test_any_sentences_are_translated_at_once(translator, sentences):
     found = translator.translate(sentences)
     assert len(found) == 100 and all(isinstance(text, str) for text in found)
-
-
-@examples(100)
-@given(STRING)
-def test_any_sentence_becomes_pieces(translator, sentence):
-    ids, lens = translator.encode([sentence])
-    assert ids.shape == (1, 40) and 1 <= lens[0] <= 40
 
 
 def test_a_word_of_many_letters_is_no_reason_to_wait(translator):
