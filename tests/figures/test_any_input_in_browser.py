@@ -102,4 +102,3 @@ def test_any_string_may_be_typed(show, name):  # noqa: F811
         assert wrong == []
         field.fill("go 12")
         wait_until_seen(figure, before)
-    assert page.problems == []
