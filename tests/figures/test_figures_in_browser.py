@@ -285,7 +285,7 @@ def test_a_word_is_text_whatever_it_holds(show, make):
 
 
 def test_a_hypothesis_of_the_beam_can_be_looked_at(show):
-    page, figure = alone(show, FIGURES["explore_translator"]())
+    _, figure = alone(show, FIGURES["explore_translator"]())
     figure.get_by_label("Search").select_option("4")
     hypotheses = figure.locator(".hypotheses button")
     assert hypotheses.count() == 4
@@ -346,7 +346,7 @@ def test_a_reader_switches_between_two_networks(show):
 
 
 def test_the_machine_reads_a_sentence_of_its_words(show):
-    page, figure = alone(show, FIGURES["explore_machine"]())
+    _, figure = alone(show, FIGURES["explore_machine"]())
     text, note = figure.get_by_label("English"), figure.locator(".note")
     known = figure.get_by_label("words it knows").locator("button")
     assert known.all_inner_texts() == ["go", "</script>"]
@@ -448,7 +448,7 @@ def hovered(cell):
 
 def test_the_explanation_is_about_what_is_shown(show):
     """A control that moves under an explained number changes the explanation, too."""
-    page, figure = alone(show, figures.explore_attention(d_k=1024))
+    _, figure = alone(show, figures.explore_attention(d_k=1024))
     cell = figure.locator("td[role=gridcell]").first
     cell.hover()
     before = figure.locator(".explanation").inner_text()
@@ -459,7 +459,7 @@ def test_the_explanation_is_about_what_is_shown(show):
 
 def test_a_plain_dot_product_has_nothing_to_divide_by(show):
     """As chapter 1 shows it: the figure of chapter 4 without what that chapter is about."""
-    page, figure = alone(show, figures.explore_attention(d_k=None))
+    _, figure = alone(show, figures.explore_attention(d_k=None))
     assert figure.locator("input, select").count() == 1  # which similarity
     cell = figure.locator("td[role=gridcell]").first
     cell.hover()
@@ -476,7 +476,7 @@ def words_of(column):
 
 
 def test_a_line_leads_from_the_german_word_to_the_english_one(show):
-    page, figure = alone(show, FIGURES["explore_caption"]())
+    _, figure = alone(show, FIGURES["explore_caption"]())
     figure.get_by_label("German").fill("go </script> go </script> go </script> go")
     figure.get_by_label("Lines of").select_option("head 0")
     sides = figure.locator(".links ol").first, figure.locator(".links ol").last
@@ -503,7 +503,7 @@ def test_a_line_leads_from_the_german_word_to_the_english_one(show):
 
 def test_the_words_that_change_sides_are_counted(show):
     """By where each English word looks first; the same after a change of layer or head."""
-    page, figure = alone(show, FIGURES["explore_caption"]())
+    _, figure = alone(show, FIGURES["explore_caption"]())
     english = figure.locator(".links ol").last
     figure.get_by_label("German").fill("go </script>")
     read = ["go", "</script>", "<eos>"]
@@ -545,7 +545,7 @@ def test_the_probability_of_a_word_is_the_net_s(show):
 
 
 def test_a_word_of_a_caption_can_be_exchanged(show):
-    page, figure = alone(show, FIGURES["explore_caption"]())
+    _, figure = alone(show, FIGURES["explore_caption"]())
     german, english = (figure.locator(".links ol").nth(side) for side in (0, 1))
     other, field = figure.get_by_label("put"), figure.get_by_label("German")
     leave_out = figure.get_by_role("button", name="Leave it out")
@@ -568,7 +568,7 @@ def test_a_word_of_a_caption_can_be_exchanged(show):
 
 
 def test_the_writer_writes_and_its_cache_grows(show):
-    page, figure = alone(show, FIGURES["explore_writer"]())
+    _, figure = alone(show, FIGURES["explore_writer"]())
     note, text = figure.locator(".note"), figure.locator(".tokens")
     candidates = figure.locator(".hypotheses li:visible button")
 
