@@ -7,6 +7,7 @@ import warnings
 
 import pytest
 import torch
+from conftest import for_each
 
 from d2lmini import EncoderDecoder, sinusoidal_table
 from d2lmini.data.paths import path_windows, read_tracks, rotate_paths
@@ -66,9 +67,8 @@ def test_errors_are_means_of_distances():
 
 def test_features_are_position_velocity_acceleration(past):
     """Against differences that are written out."""
-    for path, features in zip(
-        past.tolist(), motion_features(past).tolist(), strict=True
-    ):
+    paired = zip(past.tolist(), motion_features(past).tolist(), strict=True)
+    for path, features in paired:
         for i in range(2, len(path)):
             for k in range(2):
                 now, before, earlier = (path[i - n][k] for n in range(3))
@@ -158,7 +158,7 @@ def test_the_means_learn_from_distances_alone(forecaster, past):
     torch.testing.assert_close(found, due)
 
 
-@pytest.mark.parametrize("probability", [0.1, 0.5, 0.9])
+@for_each([0.1, 0.5, 0.9])
 def test_circles_hold_what_they_promise(probability):
     torch.manual_seed(0)
     log_sigmas = torch.linspace(-1, 2, 20000)[None]
@@ -207,17 +207,15 @@ def written(folder, *lines):
 
 
 def test_tracks_are_sorted_by_pedestrian_and_frame(tmp_path):
-    path = written(
-        tmp_path, "20 2 1 1", "10.0\t1.0\t0 0", "", "10 2 0 1", "20 1 3.5 -1e0"
-    )
+    lines = "20 2 1 1", "10.0\t1.0\t0 0", "", "10 2 0 1", "20 1 3.5 -1e0"
+    path = written(tmp_path, *lines)
     first, second = read_tracks(path)
     assert (first.pedestrian, first.frames.tolist()) == (1, [10, 20])
     assert first.positions.tolist() == [[0, 0], [3.5, -1]]
     assert (second.pedestrian, second.frames.tolist()) == (2, [10, 20])
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
+@for_each(
     [
         ("20 1 3", "line 2: expected frame pedestrian x y"),
         ("20 1 3 4 5", "line 2: expected frame pedestrian x y"),
@@ -226,9 +224,10 @@ def test_tracks_are_sorted_by_pedestrian_and_frame(tmp_path):
         ("20 1 inf 4", "line 2: expected frame pedestrian x y"),
         ("20.5 1 0 4", "first two are whole, got '20.5 1 0 4'"),
         ("10 1 0 4", "line 2: pedestrian 1 must have one position in frame 10"),
-    ],
+    ]
 )
-def test_a_bad_line_is_named(tmp_path, line, said):
+def test_a_bad_line_is_named(row, tmp_path):
+    line, said = row
     path = written(tmp_path, "10 1 0 0", line)
     with pytest.raises(ValueError, match=r"paths\.txt") as error:
         read_tracks(path)

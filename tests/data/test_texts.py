@@ -4,6 +4,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+from conftest import for_each
 
 from d2lmini import normalise
 from d2lmini.data.registry import CORPORA
@@ -14,9 +15,8 @@ SPLITS = "train", "val", "test"
 
 
 def test_the_grammar_writes_the_files_again():
-    files = runpy.run_path(str(ROOT / "tools" / "corpora" / "make_stories_mini.py"))[
-        "files"
-    ]()
+    made = runpy.run_path(str(ROOT / "tools" / "corpora" / "make_stories_mini.py"))
+    files = made["files"]()
     assert set(files) == set(SPLITS)
     for split, text in files.items():
         assert (CORPORA / "stories-mini" / f"{split}.tsv").read_text("utf-8") == text
@@ -33,8 +33,7 @@ def test_no_story_is_told_twice_and_each_is_right():
 START = "Anna has a cup. Ben has a key. "
 
 
-@pytest.mark.parametrize(
-    ("rest", "wrong"),
+@for_each(
     [
         ("", None),
         ("Anna gives the cup to Ben. He is happy. Who has the cup? Ben.", None),
@@ -49,9 +48,10 @@ START = "Anna has a cup. Ben has a key. "
         ("He is happy.", "he is happy"),
         ("Ben. Ben.", "ben"),
         ("Anna gives the cup to", "anna gives the cup to"),
-    ],
+    ]
 )
-def test_a_story_is_checked_by_what_came_before(rest, wrong):
+def test_a_story_is_checked_by_what_came_before(row):
+    rest, wrong = row
     assert mistake_in(START + rest) == wrong
 
 
