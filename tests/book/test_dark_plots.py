@@ -16,7 +16,7 @@ from nbclient import NotebookClient
 from PIL import Image
 
 from d2lmini.figures import COLOURS, STYLE, colours, show_heatmaps, show_transformer
-from d2lmini.figures.vectors import as_svg, plot_as_svg
+from d2lmini.figures.vectors import plot_as_svg
 from tools.extensions import dark_plots
 
 
@@ -60,15 +60,6 @@ def test_an_svg_is_the_same_each_time_and_complete():
     assert texts.count("0.02") == 1 and {"a title", "key", "query"} <= set(texts)
     # One dot a number, which a browser does not blur.
     assert dots(once).shape == (8, 8, 4) and "image-rendering:pixelated" in once
-
-
-def test_letters_of_a_rare_font_are_outlines():
-    figure, axis = plt.subplots()
-    axis.set_title(r"$d_k$, and $10^{-3}$")
-    assert "<text" in as_svg(figure)
-    axis.set_title(r"$\sqrt{d_k}$")
-    assert "<text" not in as_svg(figure)
-    plt.close(figure)
 
 
 def test_text_of_a_dark_plot_reads_on_a_dark_page_and_in_its_boxes():

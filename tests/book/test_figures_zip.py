@@ -33,17 +33,6 @@ def test_letters_become_outlines_in_their_place(svg):
     assert len(outlined) == len(letters)
 
 
-def test_an_outline_is_placed_as_its_anchor_says():
-    starts = []
-    for anchor in ("start", "middle", "end"):
-        path = figures_zip.outlines("mmm", {"text-anchor": anchor, "font-size": "10px"})
-        starts.append(
-            float(re.match(r"translate\(([-\d.]+)", path.get("transform"))[1])
-        )
-    start, middle, end = starts
-    assert start == 0 and end == pytest.approx(2 * middle, abs=0.02) and -32 < end < -28
-
-
 def test_links_are_those_of_svg_1_1_and_dots_are_squares(svg):
     text = figures_zip.standalone(svg)
     assert not re.search(r"(?<!xlink:)href=", text) and "xlink:href=" in text
@@ -57,7 +46,3 @@ def test_a_file_says_what_it_is_and_can_stand_within_a_page(svg):
     root = ElementTree.fromstring(text)
     said = [(part.tag.rpartition("}")[2], part.text) for part in root[:2]]
     assert said == [("title", "Keys & queries"), ("desc", "Three by four")]
-
-
-def test_a_caption_in_a_spreadsheet_has_no_marks():
-    assert figures_zip.plain("The *mean* of $n$\n`numbers`") == "The mean of n numbers"

@@ -19,14 +19,6 @@ CODE_GROUNDS = "#f3f4f5", "#29313d"  # of the theme; a browser test sees the rea
 JUPYTER_DARK = "#111111"
 
 
-def test_what_the_formatter_is_told_is_not_shown():
-    code = '<pre><span class="p">)</span>  <span class="c1">{}</span></pre>'
-    shown = '<pre><span class="p">)</span></pre>'
-    assert paint(re.match(".*", code.format("# fmt: skip"))) == shown
-    both = paint(re.match(".*", code.format("# (steps,)  # fmt: skip")))
-    assert both == code.format("# (steps,)")
-
-
 @pytest.mark.parametrize("name", HUES)
 def test_a_hue_can_be_read(name):
     assert min(contrast(HUES[name], on) for on in ("#ffffff", CODE_GROUNDS[0])) >= 4.5

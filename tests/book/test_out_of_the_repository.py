@@ -4,7 +4,6 @@ import ast
 import json
 import re
 import subprocess
-import sys
 import tomllib
 import zipfile
 from types import SimpleNamespace
@@ -114,33 +113,6 @@ def test_with_one_a_page_can_be_launched_and_corrected(monkeypatch):
     assert f"{REPOSITORY}/issues/new?title=book%2F02-masks%3A+&amp;" in foot
 
 
-def test_only_a_chapter_leads_to_its_slides(monkeypatch):
-    deck = '<a href="../slides/02-masks.html">Slides of this chapter</a>'
-    assert deck in page_of("", monkeypatch)["theme_extra_footer"]
-    assert "Slides" not in page_of("", monkeypatch, "book/about")["theme_extra_footer"]
-
-
-def test_the_menu_of_downloads_says_what_each_is(monkeypatch):
-    def texts(name, site):
-        monkeypatch.setenv("SITE_ADDRESS", site)
-        buttons = [
-            {"text": ".ipynb", "label": "download-source-button"},
-            {"text": ".pdf", "label": "download-pdf-button"},
-        ]
-        group = {"label": "download-buttons", "buttons": buttons}
-        context = {"header_buttons": [group], "pathto": lambda path, _: f"../{path}"}
-        take_away.offer(None, name, "page.html", context, None)
-        return {button["text"]: button.get("url") for button in group["buttons"]}
-
-    page = ["Notebook (.ipynb)", "Print this page", "All notebooks (.zip)"]
-    found = texts("book/02-masks", "")
-    assert [*found] == [*page, "Slides (.html)"]
-    assert found["Slides (.html)"] == "../slides/02-masks.html"
-    found = texts("book/teaching", SITE)
-    assert [*found] == [*page, "Book (.pdf)"]
-    assert found["Book (.pdf)"] == "../the-transformer-by-running-it.pdf"
-
-
 # The package as a file.
 
 
@@ -164,12 +136,6 @@ def test_the_wheel_has_everything_and_is_the_same_each_time(tmp_path):
         "d2lmini",
         f"d2lmini-{addresses.version()}.dist-info",
     }
-
-
-def test_what_real_data_need_is_said(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pooch", None)  # as if it were not installed
-    with pytest.raises(ModuleNotFoundError, match=r"d2lmini\[real-data\]"):
-        d2lmini.data.data_folder()
 
 
 # The environment.

@@ -4,8 +4,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 pytest.importorskip("playwright")
-from tools.extensions import formulas
-from tools.paper import make_epub, paper
+from tools.paper import paper
 
 PAGE = """<section id="masks"><h1>2 Masks</h1>
 <section id="first"><h2>First</h2><p><a href="#masks-1">1</a> <a href="glossary.html">all</a></p>
@@ -97,37 +96,3 @@ def test_a_still_picture_says_where_the_live_figure_is(address, place):
     assert cell.figcaption.get_text() == (
         f"Masks, as the page first shows it. Live in {place}"
     )
-
-
-def test_a_line_can_end_between_two_formulas_or_before_an_equals_sign():
-    math = paper.new(formulas.mathml(r"= a = b = c, \qquad d = e", block=True))
-    groups = [group for group in make_epub.in_groups(math) if group != " "]
-    assert [
-        [piece.get_text() for piece in group.select("math")] for group in groups
-    ] == [
-        ["=a", "=b", "=c,"],
-        ["d", "=e"],
-    ]
-
-
-def test_a_long_line_goes_on_to_the_right_of_where_it_began():
-    short, long = "x = 1", f"    <b>{'z' * 60}</b> &lt; 1"
-    text = body(f"<pre>{short}\n{long}\n</pre>")
-    before = text.get_text()
-    paper.hang_lines(text)
-    assert text.get_text() == before
-    (line,) = text.select(".line")
-    assert line["style"] == "--hang: 8ch" and str(line.b) in long
-
-
-def test_a_file_beside_the_pages_is_on_the_site_or_no_link_on_paper():
-    def link(address):
-        page = body(
-            '<section id="a"><h1>A</h1><a href="../figures.zip">all</a></section>'
-        )
-        paper.lead_to_ids([paper.Chapter("a", "", page)], address)
-        assert "all" in page.get_text()
-        return page.a and page.a["href"]
-
-    assert link(None) is None
-    assert link("https://a.example/b") == "https://a.example/b/figures.zip"

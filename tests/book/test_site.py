@@ -3,8 +3,6 @@
 import http.client
 import json
 import re
-import subprocess
-import sys
 import threading
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -71,14 +69,6 @@ def paragraph(text):
 )
 def test_a_page_is_described_by_its_first_whole_sentences(text, said):
     assert site_pages.description_of(paragraph(text)) == said
-
-
-def test_boxes_and_outputs_describe_no_page():
-    box = nodes.section("", nodes.admonition("", nodes.paragraph(text="In a box.")))
-    box += nodes.container("", nodes.paragraph(text="Printed."))
-    assert site_pages.description_of(box) == ""
-    box += nodes.paragraph(text="Said.")
-    assert site_pages.description_of(box) == "Said."
 
 
 ADDRESS = "https://example.org/book/"
@@ -205,16 +195,3 @@ def test_where_nothing_is_the_server_shows_the_404_page(tmp_path):
             connection.close()
         server.shutdown()
     assert found == [(200, "there"), (404, "no such page")]
-
-
-def test_the_address_is_printed_when_it_can_be_opened(tmp_path):
-    command = [sys.executable, serve.__file__, str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        lines = iter(process.stdout.readline, "")
-        said = next(line for line in lines if "taken" not in line)
-        port = int(re.search(r"http://127\.0\.0\.1:(\d+) ", said)[1])
-        connection = http.client.HTTPConnection("127.0.0.1", port)
-        connection.request("GET", "/")
-        assert connection.getresponse().status == 200
-        connection.close()
-        process.terminate()

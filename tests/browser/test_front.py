@@ -40,22 +40,6 @@ def test_the_front_page_translates_what_is_typed_as_pytorch_does(visit, scheme):
     assert opened.problems == []
 
 
-def test_the_large_network_of_chapter_9_writes_what_pytorch_does(visit):
-    translator = SubwordTranslator.load(RESULTS / "fra-eng-full.safetensors")
-    opened = visit("file", "book/09-attention-maps.html")
-    figure = opened.page.locator("#figure-translator")
-    figure.get_by_role("button", name="The large network").click()
-    text = figure.get_by_label("English")
-    for english in (text.input_value(), "He's reading a book about old trains."):
-        text.fill(english)
-        due = [piece.replace("▁", "") for piece in translator.look(english).written]
-        opened.page.wait_for_function(
-            "([line, due]) => [...line.children].map((e) => e.textContent).join() === due.join()",
-            arg=[figure.get_by_label("looking").element_handle(), due],
-        )
-    assert opened.problems == []
-
-
 def test_the_front_page_is_there_before_its_network(browser, addresses):
     """The weights have a file of their own; without it, the first translation is shown."""
     page = browser.new_page(reduced_motion="reduce")

@@ -112,15 +112,6 @@ def test_html_in_what_is_looked_for_is_text(visit):
     assert opened.problems == []
 
 
-def test_nothing_is_looked_for(visit):
-    opened = visit("file", "search.html")
-    opened.page.locator("main input[name=q]").press("Enter")
-    opened.page.wait_for_url("**/search.html?q=*")
-    opened.page.wait_for_function("document.readyState === 'complete'")
-    assert opened.page.locator(".search-summary").count() == 0
-    assert opened.problems == []
-
-
 def test_the_results_are_accessible(visit):
     opened = search(visit, "http", "dropout")
     assert opened.problems == []

@@ -118,21 +118,6 @@ def test_every_button_outside_the_figures_does_something(visit, width, page_name
     assert opened.problems == []
 
 
-def test_links_inside_the_figures_lead_somewhere(visit, built):
-    """The build checks links in the text; those of a figure are written by its script."""
-    opened = visit("file", "book/07-transformer.html")
-    figure = opened.page.locator(".d2lmini-figure").first
-    hrefs = set()
-    for block in figure.locator("[role=button]").all():
-        block.click()
-        hrefs |= {link.get_attribute("href") for link in figure.locator("a").all()}
-    assert len(hrefs) > 6
-    for href in hrefs:
-        name, _, section = href.partition("#")
-        text = (built / "book" / name).read_text(encoding="utf-8")
-        assert f'id="{section}"' in text or not section, href
-
-
 def test_without_scripts_each_figure_is_a_picture(browser, addresses, page_name):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -75,11 +75,6 @@ def test_a_new_setting_costs_its_own_runs_only(tmp_path, monkeypatch):
     assert len(made) == 8
 
 
-def test_the_time_on_two_cores_was_taken_with_two_threads():
-    text = (common.RESULTS / "fra-eng-two-cores.json").read_text(encoding="utf-8")
-    assert json.loads(text)["threads"] == 2
-
-
 @pytest.mark.parametrize(
     ("reach", "measured", "expected"),
     [

@@ -132,18 +132,6 @@ def test_a_model_with_a_cache_says_the_same(num_kv_heads):
     assert caches[0][0].shape == (3, num_kv_heads, 9, WIDTH // HEADS)
 
 
-def test_the_output_layer_is_the_embedding():
-    net = tiny_model()
-    names = [name for name, _ in net.named_parameters()]
-    assert sum("embedding" in name for name in names) == 1
-    assert "output" not in str(names)
-    logits, _ = net(torch.tensor([[3, 4]]))
-    with torch.no_grad():
-        net.embedding.weight[7] += 1.0  # neither was read
-    moved = (net(torch.tensor([[3, 4]]))[0] != logits).any(dim=1)[0].nonzero()
-    assert moved.tolist() == [[7]]
-
-
 def test_writing_on_is_one_token_after_the_other():
     net, tokens = tiny_model(), torch.tensor([[1, 2, 3], [4, 5, 6]])
     found, total = extend(net, tokens, 5)

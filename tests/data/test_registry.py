@@ -1,6 +1,5 @@
 """Downloads, from a server on this machine that serves well, badly, or not at all."""
 
-import contextlib
 import gzip
 import hashlib
 import http.server
@@ -15,8 +14,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from d2lmini.data import downloads, registry
 from d2lmini.data.catalogue import PAIRS, DataSet, File
@@ -154,25 +151,6 @@ def test_a_wrong_file_in_the_right_archive(served, tmp_path, change, text):
 
 
 # Servers
-
-
-def test_a_slow_server_is_waited_for(served, monkeypatch):
-    """The limit is on silence: all of it takes longer."""
-    monkeypatch.setattr(downloads, "TIME_LIMIT", 0.5)
-
-    def trickle(handler):
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(served["body"])))
-        handler.end_headers()
-        for start in range(0, len(served["body"]), 400):
-            handler.wfile.write(served["body"][start : start + 400])
-            time.sleep(0.1)
-
-    served["answer"] = trickle
-    start = time.monotonic()
-    (path,) = registry.find_paths("set")
-    assert time.monotonic() - start > 2 * downloads.TIME_LIMIT
-    assert path.read_text(encoding="utf-8") == TEXT
 
 
 def silent(handler, served):
@@ -387,34 +365,6 @@ def test_a_bomb_is_not_unpacked(served, tmp_path, monkeypatch):
         assert sum(written) < 10**7
 
 
-METHODS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA]
-
-
-@pytest.fixture(scope="module")
-def archives(tmp_path_factory):
-    return tmp_path_factory.mktemp("archives")
-
-
-@settings(max_examples=400)
-@given(st.data())
-def test_an_archive_with_any_bytes_wrong_is_read_or_refused(archives, data):
-    method = data.draw(st.sampled_from(METHODS))
-    line = "Go.\tVa !\n"
-    body = bytearray(zipped([("set/pairs.txt", line), ("about.txt", "")], method))
-    place, byte = st.integers(0, len(body) - 1), st.integers(0, 255)
-    for at, value in data.draw(st.lists(st.tuples(place, byte), max_size=3)):
-        body[at] = value
-    if data.draw(st.integers(0, 9)) == 9:
-        body = body[: data.draw(place)]
-    archive, path = archives / "set.zip", archives / "pairs.txt"
-    path.unlink(missing_ok=True)
-    archive.write_bytes(body)
-    file = File("set/pairs.txt", "http://127.0.0.1", "", len(line), "")
-    with contextlib.suppress(OSError, ValueError):
-        downloads.unpack(archive, file, path)
-    assert not path.exists() or path.stat().st_size <= len(line)
-
-
 # Disks
 
 
@@ -445,22 +395,7 @@ def test_a_folder_that_cannot_be_written_to(served, tmp_path, monkeypatch):
     assert served["asked"] == []
 
 
-def test_what_is_there_can_be_read_where_nothing_can_be_written(served, tmp_path):
-    path = tmp_path / "data" / "set" / "pairs.txt"
-    path.parent.mkdir(parents=True)
-    path.write_text(TEXT, encoding="utf-8")
-    path.parent.chmod(0o500)
-    assert registry.find_paths("set") == (path,)
-    assert [*path.parent.iterdir()] == [path]  # no lock was needed
-
-
 # What lies in its place
-
-
-def test_a_folder_in_place_of_a_file(served, tmp_path):
-    (tmp_path / "data" / "set" / "pairs.txt").mkdir(parents=True)
-    with pytest.raises(ValueError, match=r"pairs.txt is a folder, and a file is"):
-        registry.find_paths("set")
 
 
 def test_a_file_that_is_not_the_registered_one_is_refused_and_kept(served, tmp_path):

@@ -284,34 +284,6 @@ def test_a_word_is_text_whatever_it_holds(show, make):
     assert html.escape("<b>", quote=False) in text
 
 
-def test_a_hypothesis_of_the_beam_can_be_looked_at(show):
-    _, figure = alone(show, FIGURES["explore_translator"]())
-    figure.get_by_label("Search").select_option("4")
-    hypotheses = figure.locator(".hypotheses button")
-    assert hypotheses.count() == 4
-    for n in range(4):
-        hypotheses.nth(n).press("Enter")
-        words = hypotheses.nth(n).inner_text().split()
-        figure.get_by_label("Show").select_option("weights")
-        written = figure.get_by_label("French").locator("button")
-        assert written.all_inner_texts() == words
-        rows = figure.locator(".matrix").last.locator("tbody th").all_inner_texts()
-        reads = ["<bos>", *words[:-1]]
-        assert rows == [f"{a} → {b}" for a, b in zip(reads, words, strict=True)]
-        figure.get_by_label("Show").select_option("arcs")
-        assert figure.get_by_label("looking").locator("button").count() == len(words)
-        pressed = hypotheses.evaluate_all("all => all.map(b => b.ariaPressed)")
-        assert pressed.index("true") == n and pressed.count("true") == 1
-    for again in (
-        lambda: figure.get_by_label("Search").select_option("2"),
-        lambda: figure.get_by_label("This head is on").uncheck(),
-        lambda: figure.get_by_role("button", name="Switch all heads on").click(),
-    ):
-        hypotheses.nth(1).click()
-        again()  # what is best now is shown
-        assert hypotheses.first.get_attribute("aria-pressed") == "true"
-
-
 def test_a_reader_switches_between_two_networks(show):
     page, figure = alone(show, FIGURES["explore_translator"]())
     text, network = figure.get_by_label("English"), figure.get_by_label("Network")
@@ -343,66 +315,6 @@ def test_a_reader_switches_between_two_networks(show):
         assert known.locator("button").count() == 2
         assert figure.bounding_box()["height"] == height
         text.fill("go gog")
-
-
-def test_the_machine_reads_a_sentence_of_its_words(show):
-    _, figure = alone(show, FIGURES["explore_machine"]())
-    text, note = figure.get_by_label("English"), figure.locator(".note")
-    known = figure.get_by_label("words it knows").locator("button")
-    assert known.all_inner_texts() == ["go", "</script>"]
-    text.fill("go")
-    known.last.click()
-    assert text.input_value() == "go </script>"
-    rows = figure.locator(".matrix").first.locator("tbody th")
-    assert rows.all_inner_texts() == ["go", "</script>", "<eos>"]
-    for typed, said, read in (
-        ("", "Type a sentence", ["go", "</script>", "<eos>"]),  # the last one stays
-        ("go " * 9, "Only the first 5 words", ["go"] * 5 + ["<eos>"]),
-        ("<pad> <b>x</b>", "Not in the vocabulary", ["<unk>", "<unk>", "<eos>"]),
-    ):
-        text.fill(typed)
-        assert said in note.inner_text() and rows.all_inner_texts() == read
-    assert figure.locator(":is(script, img)").count() == 0
-
-
-def test_a_weight_lights_query_key_and_score_and_a_key_its_weight(show):
-    page = show([figures.explore_attention()])
-    plane, cells = page.locator("svg.plane"), page.locator("td[role=gridcell]")
-    lit = plane.locator(".at")
-    key = plane.locator("g[data-key='3']")
-    assert key.locator("text").text_content() == "stone"
-
-    def is_lit():
-        classes = lit.evaluate_all(
-            "all => all.map((e) => e.dataset.key ?? e.classList[0])"
-        )
-        marked = page.locator("td.at").evaluate_all(
-            "all => all.map((e) => e.cellIndex)"
-        )
-        return sorted(classes), marked
-
-    both = (["3", "query"], [4, 4])  # the column after the one of headers
-    for n in (3, 8):  # its score, its weight
-        cells.nth(n).hover()
-        plane.press("ArrowUp")  # which draws it anew
-        assert is_lit() == both
-        page.mouse.move(0, 0)
-        assert is_lit() == ([], [])
-    cells.nth(3).focus()
-    assert is_lit() == both
-    plane.focus()
-    assert is_lit() == ([], [])
-    key.locator(".weight").hover()
-    assert is_lit() == both
-    said = page.locator(".explanation").inner_text()
-    assert said.startswith("weights[query, stone]")
-    plane.press("ArrowUp")
-    assert is_lit() == both
-    assert page.locator(".explanation").inner_text() != said
-    page.mouse.move(0, 0)
-    assert is_lit() == ([], [])
-    cells.last.hover()
-    assert is_lit() == (["output"], [2])
 
 
 def test_a_weight_of_the_machine_lights_the_words_that_ask_and_are_asked(show):
@@ -780,39 +692,6 @@ def test_a_negative_cell_without_a_number_has_a_sign(show):
             [e.classList.contains("negative"), getComputedStyle(e).backgroundImage !== "none"])"""
     )
     assert {tuple(cell) for cell in cells} == {(True, True), (False, False)}
-
-
-def test_the_table_of_positions_can_be_clicked_and_its_hand_dragged(show):
-    page = show([FIGURES["explore_positions"]()])
-    figure, note = page.locator(".d2lmini-figure"), page.locator(".note")
-    cell = figure.locator("tbody tr").nth(9).locator("td").nth(2)
-    cell.click()
-    assert "Position 9, column 2:" in note.inner_text()
-    assert figure.locator("tr.marked th").inner_text() == "9"
-    assert figure.locator("th.marked").inner_text() == "2"
-    cell.press("ArrowRight")
-    page.keyboard.press("Enter")
-    assert "Position 9, column 3:" in note.inner_text()
-    figure.get_by_label("Width").select_option("4")
-    column = figure.get_by_role("slider", name=re.compile("^Column"))
-    column.press("End")
-    assert "column 3:" in note.inner_text() and column.input_value() == "3"
-
-    dial = figure.locator(".dial")
-    figure.get_by_role("button", name="Reset").click()
-    box = dial.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x, y + 40)  # straight down: half a turn from 0
-    page.mouse.up()
-    found = int(dial.get_attribute("aria-valuenow"))
-    hand = dial.locator(".after")
-    tip = [float(hand.get_attribute(name)) for name in ("x2", "y2")]
-    assert tip[1] > 0.9 and abs(tip[0]) < 0.4
-    dial.press("ArrowRight")
-    assert int(dial.get_attribute("aria-valuenow")) == found + 1
-    assert f"Offset {found + 1}." in note.inner_text().replace("−", "-")
 
 
 def test_below_zero_the_plane_of_units_has_signs_and_no_colour_alone(show):
