@@ -131,18 +131,6 @@ def test_arguments_are_not_changed(seed):
     assert all(torch.equal(a, b) for a, b in zip(arguments, before, strict=True))
 
 
-def test_no_heads():
-    with pytest.raises(ValueError, match=r"num_heads \(0\) must be at least 1"):
-        MultiHeadAttention(8, 0, 0.0)
-
-
-def test_heads_must_divide_the_width():
-    with pytest.raises(
-        ValueError, match=r"num_hiddens \(10\) must be divisible by num_heads \(3\)"
-    ):
-        MultiHeadAttention(10, 3, 0.0)
-
-
 def test_the_weights_of_a_pass_are_there_for_who_asks_and_not_kept():
     """50 x 50 numbers a head would be the largest tensor of the pass."""
     attention, X = MultiHeadAttention(8, 2, 0.1), torch.randn(1, 50, 8)

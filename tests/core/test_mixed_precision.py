@@ -140,10 +140,3 @@ def test_a_checkpoint_of_another_step_is_refused(tmp_path):
         )
     with pytest.raises(ValueError, match="this one's is train_step"):
         train(tiny_net(10, 10), data, LOSS, 0.01, 2, CPU, checkpoint=kept)
-
-
-def test_bad_arguments():
-    with pytest.raises(ValueError, match=r"dtype \(torch.float64\) must be one of"):
-        MixedPrecisionStep(CPU, torch.float64)
-    with pytest.raises(ValueError, match=r"num_parts \(0\) must"):
-        MixedPrecisionStep(CPU, num_parts=0)

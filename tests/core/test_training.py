@@ -1,7 +1,6 @@
 import functools
 import itertools
 import math
-import warnings
 from unittest import mock
 
 import pandas as pd
@@ -66,13 +65,6 @@ def test_uniform_logits_give_log_v_whatever_the_padding(lens, vocab_size):
         torch.zeros(len(lens), 5, vocab_size), labels, torch.tensor(lens)
     )
     assert loss.item() == pytest.approx(math.log(vocab_size), abs=1e-5)
-
-
-def test_every_id_of_a_vocabulary_counts_in_the_loss():
-    logits, labels = torch.randn(1, 200, 200), torch.arange(200)[None]
-    loss = masked_cross_entropy(logits, labels, torch.tensor([200]))
-    by_hand = -logits[0].log_softmax(-1).diagonal().mean()
-    torch.testing.assert_close(loss, by_hand)
 
 
 def test_loss_by_hand():
@@ -182,14 +174,6 @@ def test_warm_up_and_smoothing_reach_the_training(device):
     # hardly moved yet
     assert losses["warm-up"].iloc[-1] > losses["plain"].iloc[-1] + 0.3
     assert losses["smoothing"].iloc[-1] > losses["plain"].iloc[-1] + 0.3
-
-
-def test_training_does_not_start_anew(device):
-    """A second call goes on from the first."""
-    net, data = tiny_net(), toy_data()
-    first = train_seq2seq(net, data, 0.01, 20, Vocab([]), device)
-    second = train_seq2seq(net, data, 0.01, 1, Vocab([]), device)
-    assert second.loss.iloc[0] < first.loss.iloc[0] / 2
 
 
 class Diverges(nn.Module):
@@ -329,12 +313,6 @@ def test_warmup_by_hand():
     assert warmup(0)(123) == 1
 
 
-def test_training_warns_of_nothing(device):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        train_seq2seq(tiny_net(), toy_data(), 0.01, 2, Vocab([]), device)
-
-
 def squares(num_rows=40, seed=0):
     """Not a sentence in sight: numbers and their squares, with a weight for each."""
     generator = torch.Generator().manual_seed(seed)
@@ -357,17 +335,6 @@ def test_any_data_and_any_loss(device):
     history = train(net, squares(), squared_error, 0.02, 40, device, unit="points")
     assert list(history.columns) == ["loss", "points_per_sec"]
     assert history.loss.iloc[-1] < 0.01 < history.loss.iloc[0]
-
-
-def test_what_is_counted_is_reported_per_second(monkeypatch, device):
-    monkeypatch.setattr("time.perf_counter", itertools.count(10.0, step=4.0).__next__)
-    net = perceptron()
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(0))
-    _, per_second = train_epoch(
-        net, squares(), squared_error, optimizer, schedule, device
-    )
-    assert per_second == 40 / 4
 
 
 def test_the_validation_loss_is_that_of_evaluate(device):
@@ -540,23 +507,6 @@ def test_an_epoch_whose_validation_loss_is_nan_is_not_the_best(monkeypatch, devi
     settings = {"val_batches": squares(), "keep_best": True}
     train(net, squares(), squared_error, 0.02, 5, device, **settings)
     assert torch.equal(net.state_dict()["0.weight"], states[2])
-
-
-def test_batches_must_be_there_again_at_each_epoch(device):
-    once = (batch for batch in toy_data())
-    with pytest.raises(TypeError, match="a generator is used up after one epoch"):
-        train_seq2seq(tiny_net(), once, 0.01, 2, Vocab([]), device)
-    with pytest.raises(ValueError, match="batches must hold at least one batch"):
-        train(perceptron(), [], squared_error, 0.01, 2, device)
-    with pytest.raises(ValueError, match=r"keep_best \(True\) needs val_batches"):
-        train(perceptron(), squares(), squared_error, 0.01, 2, device, keep_best=True)
-
-
-def test_ids_without_a_row_are_found_before_the_first_step(device):
-    """Once for a data set: on a GPU, such an id ends the process."""
-    net = tiny_net(src_size=8)
-    with pytest.raises(ValueError, match=r"token id \(8\) must lie in .* = \[0, 8\)"):
-        train_seq2seq(net, toy_data(), 0.01, 1, Vocab([]), device)
 
 
 def test_another_table_may_have_fewer_rows_than_there_are_words(device):

@@ -10,8 +10,6 @@ from d2lmini import (
     DecoderBlock,
     EncoderBlock,
     EncoderDecoder,
-    EncoderStack,
-    LearnedPositionalEncoding,
     MultiHeadAttention,
     TokenEmbedding,
     TransformerDecoder,
@@ -138,14 +136,6 @@ def test_a_sequence_does_not_depend_on_its_batch():
         torch.testing.assert_close(alone[0], together[i], **CLOSE)
 
 
-def test_every_parameter_gets_a_gradient():
-    net = tiny_net()
-    net(
-        torch.arange(11)[None], torch.arange(13)[None], torch.tensor([11])
-    ).square().sum().backward()
-    assert all((p.grad != 0).any() for p in net.parameters())
-
-
 def test_attention_weights_of_the_last_pass():
     net = tiny_net()
     src, tgt, lens = (
@@ -159,14 +149,6 @@ def test_attention_weights_of_the_last_pass():
     assert own.shape == (2, 2, 2, 4, 4) and cross.shape == (2, 2, 2, 4, 5)
     assert (own.triu(1) == 0).all()
     assert (cross[:, 1, ..., 3:] == 0).all()
-
-
-def test_the_stack_takes_any_embedding():
-    features = torch.randn(2, 7, 3)
-    embedding = nn.Sequential(
-        nn.Linear(3, 8), LearnedPositionalEncoding(8, 0.0, max_len=7)
-    )
-    assert EncoderStack(8, 16, 2, 2, 0.0)(embedding(features)).shape == (2, 7, 8)
 
 
 def test_an_embedding_is_scaled_and_gets_its_position():
@@ -227,15 +209,6 @@ def test_a_token_outside_the_vocabulary_while_decoding():
     _, caches = net.decoder(torch.tensor([[1]]), memory)
     with pytest.raises(ValueError, match=r"token id \(13\) must lie in"):
         net.decoder(torch.tensor([[13]]), memory, None, caches)
-
-
-def test_wrong_widths():
-    with pytest.raises(
-        ValueError, match=r"num_hiddens \(10\) must be divisible by num_heads \(4\)"
-    ):
-        TransformerEncoder(5, 10, 16, 4, 1, 0.0)
-    with pytest.raises(ValueError, match=r"num_hiddens \(9\) must be even"):
-        TransformerDecoder(5, 9, 16, 3, 1, 0.0)
 
 
 def test_a_sentence_longer_than_the_positions():
