@@ -15,7 +15,7 @@ from contrast import contrast
 from nbclient import NotebookClient
 from PIL import Image
 
-from d2lmini.figures import COLOURS, STYLE, colours, show_heatmaps, show_transformer
+from d2lmini.figures import COLOURS, colours, show_heatmaps, show_transformer
 from d2lmini.figures.vectors import plot_as_svg
 from tools.extensions import dark_plots
 
@@ -97,17 +97,6 @@ def test_a_larger_number_is_lighter_on_a_dark_page_and_what_is_hidden_stays_hatc
     greys = dark.reshape(-1, 4)[dark.reshape(-1, 4)[:, 3] > 0, :3] @ [0.21, 0.72, 0.07]
     assert (np.diff(greys) > 0).all()
     assert re.search("<pattern.*<path[^>]*stroke:#626262", dark_plots.dark(svg))
-
-
-def test_both_ends_of_a_scale_with_signs_stay_apart():
-    with plt.rc_context(STYLE):
-        plt.imshow([[-1, 0, 1]], cmap=colours.DIVERGING)
-        svg = plot_as_svg(plt.gcf())
-        plt.close("all")
-    negative, zero, positive = dots(dark_plots.dark(svg))[0, :, :3].astype(int)
-    assert negative[0] > negative[2] and positive[2] > positive[0]
-    # Of 256 colours none is the middle.
-    assert abs(zero - list(bytes.fromhex(dark_plots.GROUND[1:]))).max() < 3
 
 
 def test_lines_have_the_colours_of_the_figures_in_the_dark_theme():

@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tools.own_copy import main, update
+from tools.own_copy import update
 
 
 def write(path, *sources):
@@ -82,8 +82,3 @@ def test_a_notebook_that_cannot_be_read_is_left_alone(folders):
     write(book / "a.ipynb", "new")
     assert update(book, own) == ["a.ipynb"]
     assert (own / "a.ipynb").read_text("utf-8") == "{ half a file"
-
-
-def test_it_may_lie_anywhere(tmp_path):
-    main(tmp_path / "own")
-    assert (tmp_path / "own" / "08-training.ipynb").exists()

@@ -48,14 +48,6 @@ def test_no_markup_that_only_the_build_knows(path):
         assert prose.count("<details>") == prose.count("</details>")
 
 
-def test_what_the_pattern_of_markup_finds():
-    for text in (
-        "```{note}\nx\n```", ":::{admonition} x\n:::", "see {cite:p}`a`", ":label: a",
-        "(masks)=\n# Masks", "term\n: meaning", "+++",
-    ):  # fmt: skip
-        assert MYST.search(text), text
-
-
 def headings(path):
     """The places of the headings of a page, as MyST names them."""
     if path.suffix not in (".md", ".ipynb"):

@@ -28,13 +28,6 @@ PINNED = {
 }
 
 
-def test_the_first_line_says_what_wrote_it():
-    first = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()[0]
-    assert "uv" in first
-    # the package itself, from this folder
-    assert lines("requirements.txt")[0] == "-e ."
-
-
 def test_everything_is_pinned():
     for pinned in PINNED.values():
         (version,) = pinned.specifier

@@ -171,16 +171,6 @@ def test_the_worker_has_another_version_when_a_page_has_changed(tmp_path):
     assert worker(tmp_path)[0] != once
 
 
-def test_the_next_port_is_taken_and_said_if_one_is_not_free(tmp_path, capsys):
-    with serve.server_of(tmp_path, 8700) as first:
-        port = first.server_port
-        assert f"Port {port}" not in capsys.readouterr().out
-        with serve.server_of(tmp_path, port) as second:
-            assert second.server_port > port
-            assert second.server_address[0] == "127.0.0.1"
-        assert f"Port {port} is taken" in capsys.readouterr().out
-
-
 def test_where_nothing_is_the_server_shows_the_404_page(tmp_path):
     (tmp_path / "404.html").write_text("no such page", "utf-8")
     (tmp_path / "there.txt").write_text("there", "utf-8")

@@ -30,13 +30,6 @@ def deck_of(path):
 
 
 @each_chapter
-def test_a_lecture_has_15_to_30_slides(path):
-    first_and_last = 2
-    number = sum(map(slides.begins, deck_of(path))) + first_and_last
-    assert 15 <= number <= 30
-
-
-@each_chapter
 def test_every_sentence_that_is_named_is_there_once(path):
     for cell, said in on_slides(path):
         shows = said.get("shows", [])

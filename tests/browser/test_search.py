@@ -97,21 +97,6 @@ def test_words_that_are_not_in_the_book(visit, words):
     assert opened.problems == []
 
 
-def test_html_in_what_is_looked_for_is_text(visit):
-    opened = search(visit, "file", '<b>"softmax"</b>')
-    found = results(opened.page)
-    assert found
-    assert all(
-        re.fullmatch("b|softmax(es)?", word, re.I)
-        for *_, marked in found
-        for word in marked
-    )
-    assert opened.page.locator("#search-results b").count() == 0
-    opened = search(visit, "file", "rectangle sentences tokens")
-    assert any("<pad>" in excerpt for _, _, excerpt, _ in results(opened.page))
-    assert opened.problems == []
-
-
 def test_the_results_are_accessible(visit):
     opened = search(visit, "http", "dropout")
     assert opened.problems == []

@@ -105,28 +105,6 @@ def test_a_figure_is_operated_with_the_mouse_and_the_curves_meet_their_words(ope
     assert not opened.problems
 
 
-def test_the_speaker_sees_the_text_of_the_chapter(open_deck):
-    page = open_deck(CHAPTERS["masks"], width=1280, height=720).page
-    page.keyboard.press("ArrowRight")
-    with page.expect_popup() as opening:
-        page.keyboard.press("s")
-    speaker = opening.value
-    notes = speaker.locator(".speaker-controls-notes")
-    notes.get_by_text(
-        "so completely that changing them changes no real output"
-    ).wait_for()
-    # A formula stands there once: there is no style that would hide a second, for screen readers.
-    assert page.locator("aside.notes mjx-container").count()
-    assert not page.locator("aside.notes mjx-assistive-mml").count()
-    # A key pressed there turns the page here.
-    place = page.evaluate("Reveal.getIndices()")
-    speaker.locator("body").press("ArrowRight")
-    page.wait_for_function(
-        "place => Reveal.getIndices().h !== place.h || Reveal.getIndices().v !== place.v",
-        arg=place,
-    )
-
-
 def test_a_deck_prints_a_slide_a_page(open_deck, visit):
     chapter = CHAPTERS["masks"]
     found = open_deck(chapter, width=1280, height=720).page.evaluate(MEASURE)

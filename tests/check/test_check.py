@@ -205,17 +205,6 @@ def test_the_museum_holds_the_twelve_and_says_how_to_notice_them():
         assert 1 <= exhibit.chapter <= 9
 
 
-def test_causal_in_both_modes(X):
-    class InTraining(nn.Module):
-        def forward(self, X, mask=None):
-            return X.cumsum(1) if self.training else X.flip(1).cumsum(1)
-
-    found = check.causal(InTraining(), X)
-    assert not found and "eval" in found.sentence
-    assert check.causal(lambda X, mask: X.cumsum(1), X)
-    assert not check.causal(lambda X, mask: X.cumsum(1), X, strict=True)
-
-
 def test_matches_reports_shapes_and_the_largest_deviation(X):
     assert check.matches(lambda X: X + 0.0, lambda X: X, X)
     found = check.matches(lambda X: X + 0.5, lambda X: X, X)

@@ -250,10 +250,6 @@ def test_another_default_device_is_no_mistake():
         says(SOFTMAX, scaled, "1.1 instead of 1.0")
 
 
-def test_rounding_is_no_mistake():
-    assert grade(SOFTMAX, lambda s, m: softmax(s, m) * (1 + 1e-6))[0] == RIGHT
-
-
 def test_what_an_answer_does_to_its_arguments_is_told_and_stays_with_it():
     def overwrites(scores, mask):
         result = softmax(scores, mask)
@@ -357,15 +353,6 @@ def test_an_error_shows_the_reader_s_own_line_and_the_input():
     )
 
 
-def test_a_smaller_case_says_more_than_a_later_error():
-    def answer(scores, mask):
-        if len(scores) > 1:
-            raise KeyError("oh")
-        return softmax(scores, mask) + 1
-
-    assert "KeyError" not in says(SOFTMAX, answer, "2.0 instead of 1.0")
-
-
 def test_an_answer_is_called_once_a_case_and_what_it_prints_is_shown_once(capsys):
     calls = []
 
@@ -418,19 +405,6 @@ def test_whatever_comes_back_gets_a_verdict(exercise):
     for n, value in enumerate(ODD):
         message = says(exercise, lambda *x, make=value: make())
         assert len(message) < 1500 and " at 0x" not in message, n
-
-
-def test_another_device_is_named():
-    rule = "The arguments are on cpu: make new tensors on their device."
-    said = f"Expected a tensor on cpu, got one on meta. {rule}"
-    says(SOFTMAX, lambda s, m: softmax(s, m).to("meta"), said)
-
-
-def test_booleans_of_numpy_and_pytorch_are_booleans():
-    found = EXERCISES["positions-4"]
-    for kind in (np.bool_, torch.tensor):
-        verdict, message = grade(found, lambda table, k=kind: k(found.reference(table)))
-        assert verdict == RIGHT, message
 
 
 def allclose(a, b):

@@ -55,14 +55,6 @@ def test_many_beams_at_once_are_as_many_one_by_one(seed, beam_size):
             assert one.log_prob == pytest.approx(other.log_prob, abs=1e-4)
 
 
-def test_a_beam_wider_than_the_vocabulary():
-    net, (src, lens) = random_net(3), some_sentences(2)
-    found = beam_search_batch(net, src, lens, *ENDS, 2, 200)
-    for beams, sentence in zip(found, alone(src, lens), strict=True):
-        due = beam_search(net, *sentence, *ENDS, 2, 200)
-        assert [h.tokens for h in beams] == [h.tokens for h in due]
-
-
 class OfLength(torch.nn.Module):
     """Ends a translation after as many tokens as the source has; notes the rows of each step."""
 

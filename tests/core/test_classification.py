@@ -9,7 +9,7 @@ import pytest
 import torch
 from conftest import tiny_net
 
-from d2lmini import Vocab, evaluate, masked_softmax, normalise, padding_mask
+from d2lmini import Vocab, evaluate, normalise
 from d2lmini.data import label_batches, read_labelled
 from d2lmini.data.registry import CORPORA
 from d2lmini.tasks.classification import (
@@ -48,14 +48,6 @@ def test_pooling_by_hand(each_device):
     mask = torch.tensor([[[True, True, False]]])
     assert torch.allclose(pooling(X, mask), torch.tensor([[2.0, 4.0]]))
     assert torch.equal(pooling(X, mask & False), torch.zeros(1, 2))
-
-
-def test_pooling_is_the_masked_softmax_of_one_query():
-    pooling, X = AttentionPooling(8), torch.randn(3, 5, 8)
-    mask = padding_mask(torch.tensor([5, 2, 1]), 5)[:, 0]
-    weights = masked_softmax(X @ pooling.query.weight[0], mask[:, 0])
-    due = torch.einsum("bs,bsd->bd", weights, X)
-    assert torch.allclose(pooling(X, mask), due, atol=1e-6)
 
 
 def test_padding_has_no_vote(net):

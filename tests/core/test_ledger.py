@@ -34,13 +34,6 @@ def test_a_row_a_run_with_its_setting(ledger_of_one):
     assert runs.setting.tolist() == [run["setting"] for run in RUNS]
 
 
-def test_what_was_not_recorded_is_named(ledger_of_one):
-    with pytest.raises(FileNotFoundError, match="must be that of a recorded"):
-        recorded_runs("yours")
-    with pytest.raises(TypeError, match="name"):
-        recorded_runs(3)
-
-
 SETTINGS = [{"model": "small"}, {"model": "large"}]
 
 

@@ -53,15 +53,6 @@ def test_a_turn_is_a_product_of_complex_numbers(start):
     torch.testing.assert_close(rotate(X, start), due)
 
 
-def test_scores_of_what_was_turned_depend_on_the_distance():
-    query, key = (random(1, 1, 1, 8, seed=s).expand(1, 1, 50, 8) for s in (0, 1))
-    scores = (rotate(query) @ rotate(key).mT)[0, 0]  # (50, 50)
-    torch.testing.assert_close(scores[1:, 1:], scores[:-1, :-1], atol=1e-4, rtol=1e-4)
-    later = (rotate(query, 1000) @ rotate(key, 1000).mT)[0, 0]
-    torch.testing.assert_close(later, scores, atol=1e-3, rtol=1e-3)
-    assert not torch.allclose(scores, scores.T, atol=0.1)
-
-
 @pytest.mark.parametrize("num_kv_heads", [1, 2, 4])
 def test_grouped_queries_are_pytorch_s(num_kv_heads):
     torch.manual_seed(0)

@@ -354,16 +354,6 @@ def test_the_validation_loss_is_that_of_evaluate(device):
     assert net.training  # as before
 
 
-def test_the_report_tells_both_losses(monkeypatch, capsys, device):
-    monkeypatch.setenv("CI", "1")  # a line, and no bar
-    history = train(perceptron(), squares(), squared_error, 0.02, 1, device)
-    assert f"epoch 1: loss {history.loss[1]:.3f}, " in capsys.readouterr().err
-    both = {"val_batches": squares(7, seed=1)}
-    history = train(perceptron(), squares(), squared_error, 0.02, 1, device, **both)
-    told = f"epoch 1: loss {history.loss[1]:.3f}, val_loss {history.val_loss[1]:.3f}, "
-    assert told in capsys.readouterr().err
-
-
 def test_without_a_batch_there_is_no_loss(device):
     class Nothing(IterableDataset):  # that it is empty shows only when it is read
         def __iter__(self):
@@ -507,13 +497,6 @@ def test_an_epoch_whose_validation_loss_is_nan_is_not_the_best(monkeypatch, devi
     settings = {"val_batches": squares(), "keep_best": True}
     train(net, squares(), squared_error, 0.02, 5, device, **settings)
     assert torch.equal(net.state_dict()["0.weight"], states[2])
-
-
-def test_another_table_may_have_fewer_rows_than_there_are_words(device):
-    net = tiny_net()
-    net.encoder.places = nn.Embedding(2, 8)  # of positions, say
-    history = train_seq2seq(net, toy_data(), 0.01, 1, Vocab([]), device)
-    assert len(history) == 1
 
 
 def test_xavier_draws_by_both_sides_of_a_matrix():

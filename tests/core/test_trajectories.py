@@ -1,6 +1,5 @@
 """Paths: their files, the square, and the nets of chapter 11."""
 
-import gzip
 import itertools
 import math
 
@@ -218,19 +217,6 @@ def test_a_bad_line_is_named(row, tmp_path):
     with pytest.raises(ValueError, match=r"paths\.txt") as error:
         read_tracks(path)
     assert said in str(error.value)
-
-
-def test_a_file_of_paths_may_be_packed(tmp_path):
-    lines = b"\xef\xbb\xbf10 1 0 0\n20 1 1 0\n"  # with a byte order mark
-    (tmp_path / "paths.txt.gz").write_bytes(gzip.compress(lines))
-    (track,) = read_tracks(tmp_path / "paths.txt.gz")
-    assert track.frames.tolist() == [10, 20]
-    (tmp_path / "paths.txt.gz").write_bytes(gzip.compress(lines)[:-9])
-    with pytest.raises(ValueError, match=r"paths\.txt\.gz must be a whole gzip file"):
-        read_tracks(tmp_path / "paths.txt.gz")
-    (tmp_path / "paths.txt").write_bytes(b"10 1 0 \xff\n")
-    with pytest.raises(ValueError, match=r"paths\.txt must be UTF-8"):
-        read_tracks(tmp_path / "paths.txt")
 
 
 def test_windows_reach_across_no_gap(tmp_path):

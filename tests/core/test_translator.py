@@ -9,9 +9,7 @@ import pytest
 import torch
 from conftest import for_each
 
-from benchmarks.recipes.baselines import make_gru, nearest
-from benchmarks.recipes.captions import make_source, run_pieces
-from d2lmini import normalise, padding_mask, read_pairs
+from d2lmini import normalise, read_pairs
 from d2lmini.data.subwords import join, learn_merges
 from d2lmini.support.files import read_tensors, write_file, write_tensors
 from d2lmini.support.ledger import RESULTS
@@ -258,50 +256,3 @@ def test_the_translator_of_the_ledger_is_small_and_translates():
     assert "tatoeba.org" in translator.about["data"]
     found = translator.translate(["Where is the library?"])
     assert found == ["où est la bibliothèque ?"]
-
-
-def test_the_gru_that_it_is_compared_with_reads_no_future_and_no_padding():
-    torch.manual_seed(0)
-    net = make_gru(vocab_size=20, num_hiddens=8, dropout=0.1).eval()
-    src, lens = torch.randint(4, 20, (2, 6)), torch.tensor([6, 3])
-    tgt = torch.randint(4, 20, (2, 5))
-    logits = net(src, tgt, lens)
-    alone = net(src[1:, :3], tgt[1:], lens[1:])
-    assert torch.allclose(logits[1:], alone, atol=1e-6)
-    memory, mask = net.encoder(src, lens), padding_mask(lens, 6)
-    state, steps = None, []
-    for i in range(5):
-        step, state = net.decoder(tgt[:, i : i + 1], memory, mask, state)
-        steps.append(step)
-    assert torch.allclose(logits, torch.cat(steps, dim=1), atol=1e-6)
-
-
-def test_the_nearest_sentence_shares_rare_words_and_their_order():
-    known = ["the cat sees the dog .", "the dog sees the cat .", "a bird sings ."]
-    assert nearest(["the dog sees the bird .", "a cat sings ."], known) == [1, 2]
-
-
-def test_the_net_of_the_source_has_its_number_of_parameters():
-    """As the source prints, for vocabularies of 7,855 and 5,893 tokens; and its dropouts."""
-    net = make_source([range(7855), range(5893)], "learned", is_exact=True)
-    assert sum(p.numel() for p in net.parameters()) == 9_038_853
-    # In each block: one in the attention and one behind each part; and one inside the network.
-    encoder, decoder = (
-        sum(isinstance(module, torch.nn.Dropout) for module in stack.modules())
-        for stack in (net.encoder.stack, net.decoder.stack)
-    )
-    ours = make_source([range(20), range(20)], "learned")
-    plain = sum(isinstance(module, torch.nn.Dropout) for module in ours.modules())
-    assert encoder + decoder + 2 == plain + 3 + 3  # and one behind each embedding
-
-
-@pytest.mark.parametrize("num_merges, is_tied", [(None, False), (60, True)])
-def test_a_translator_of_captions_is_trained_in_words_or_pieces(num_merges, is_tied):
-    pairs = [(normalise(a), normalise(b)) for a, b in read_pairs("deu-eng-mini")[:128]]
-    splits = {"train": pairs, "val": pairs[:4], "test": pairs[:6]}
-    training = {"label_smoothing": 0.1, "batch_size": 64, "lr": 0.01,
-                "warmup_steps": 4, "num_epochs": 6}  # fmt: skip
-    run = run_pieces(0, splits, num_merges, SIZES, is_tied=is_tied, **training)
-    assert run["curve"][-1]["loss"] < run["curve"][0]["loss"]
-    assert len(run["greedy_translations"]) == len(run["beam_translations"]) == 6
-    assert not any("▁" in text for text in run["greedy_translations"])

@@ -7,14 +7,12 @@ from pathlib import Path
 import nbformat
 import pytest
 from conftest import for_each
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from d2lmini.check.grading import all_exercises
 from d2lmini.course.__main__ import LECTURERS_PAGES, main
 from d2lmini.course.copies import (
     for_instructors,
     for_students,
-    mark_answers,
     write_copies,
 )  # fmt: skip
 from d2lmini.course.notebooks import EXERCISE, SOLUTION, read, text_of
@@ -82,13 +80,6 @@ def test_each_answer_cell_is_marked_once(student):
                 assert not cell.metadata.nbgrader.grade
                 found.append(name)
     assert found == list(EXERCISES)
-
-
-def test_only_the_first_cell_after_an_exercise_is_its_answer():
-    text = '<a id="masks-1"></a>\n\n### Exercise 2.1 ★ Title\n\nText'
-    cells = [*map(new_markdown_cell, (text, "More")), *map(new_code_cell, "ab")]
-    marked = mark_answers(new_notebook(cells=cells)).cells
-    assert [cell.source for cell in marked if "d2lmini" in cell.metadata] == ["a"]
 
 
 @pytest.mark.parametrize("change", [for_students, for_instructors])

@@ -135,13 +135,6 @@ def test_partial_credit_is_the_share_of_the_cases(marks):
     assert found["masks-3"].share == 0
 
 
-def test_a_known_mistake_is_named_with_hidden_cases_too(marks):
-    body = "return (tokens == pad)[:, None, None]"
-    found = marks(masks_2=cell(body, "masks-2", "tokens, pad"))
-    text = 'This behaves like a mask with its meaning swapped; see "One convention".'
-    assert found["masks-2"].message == text
-
-
 # Attempts to get marks without a right answer; {} is a right answer's text in quotes.
 FORGED = {
     "a check of one's own": 'check.exercise = lambda *_: print("right")\nreturn scores',

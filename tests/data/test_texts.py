@@ -3,7 +3,6 @@
 import runpy
 from pathlib import Path
 
-import pytest
 from conftest import for_each
 
 from d2lmini import normalise
@@ -59,21 +58,3 @@ def test_a_file_of_your_own(tmp_path):
     path = tmp_path / "texts.txt"
     path.write_text("one text\n\n  another  \n", encoding="utf-8")
     assert read_texts(path) == ["one text", "another"]
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [(b"\n \n", "must hold at least one line of text"), (b"\xff", "must be UTF-8")],
-)
-def test_files_that_are_no_texts(tmp_path, content, said):
-    path = tmp_path / "texts.txt"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=said):
-        read_texts(path)
-
-
-def test_names_that_are_not_known():
-    with pytest.raises(ValueError, match=r"name \('eng-fra-mini'\) must be one of"):
-        read_texts("eng-fra-mini")
-    with pytest.raises(ValueError, match=r"split \('dev'\) must be one of"):
-        read_texts(split="dev")

@@ -2,10 +2,8 @@
 
 import base64
 import html
-import itertools
 import json
 import re
-from collections import Counter
 from pathlib import Path
 from urllib.parse import quote
 
@@ -284,39 +282,6 @@ def test_a_word_is_text_whatever_it_holds(show, make):
     assert html.escape("<b>", quote=False) in text
 
 
-def test_a_reader_switches_between_two_networks(show):
-    page, figure = alone(show, FIGURES["explore_translator"]())
-    text, network = figure.get_by_label("English"), figure.get_by_label("Network")
-    read = figure.get_by_label("looked at").locator("button")
-    known = figure.get_by_label("words it knows")
-    height = figure.bounding_box()["height"]
-    text.fill("go gog")
-    figure.get_by_label("This head is on").uncheck()
-    for _ in range(2):
-        network.select_option("large")
-        read.nth(3).wait_for()
-        assert read.all_inner_texts() == ["go", "go", "g", "<eos>"]
-        goes_on = read.evaluate_all("all => all.map((e) => e.className)")
-        assert ["goes-on" in name for name in goes_on] == [False, False, True, False]
-        assert text.input_value() == "go gog" and known.count() == 0
-        assert figure.get_by_label("This head is on").is_checked()
-        text.fill("go go go")  # nobody waits for what is typed over
-        text.fill("go gog go")
-        page.wait_for_function(
-            "e => e.children.length === 5",
-            arg=figure.get_by_label("looked at").element_handle(),
-        )
-        figure.get_by_label("Show").select_option("weights")
-        columns = figure.locator(".matrix thead th").all_inner_texts()
-        assert columns == ["go", "go", "-g", "go", "<eos>"]
-        figure.get_by_label("Show").select_option("arcs")
-        network.select_option("small")
-        assert read.all_inner_texts() == ["go", "<unk>", "go", "<eos>"]
-        assert known.locator("button").count() == 2
-        assert figure.bounding_box()["height"] == height
-        text.fill("go gog")
-
-
 def test_a_weight_of_the_machine_lights_the_words_that_ask_and_are_asked(show):
     page = show([FIGURES["explore_machine"]()])
     rows = page.locator(".matrix").first.locator("tbody tr")
@@ -369,24 +334,6 @@ def test_the_explanation_is_about_what_is_shown(show):
     assert after != before and cell.inner_text() in after
 
 
-def test_a_plain_dot_product_has_nothing_to_divide_by(show):
-    """As chapter 1 shows it: the figure of chapter 4 without what that chapter is about."""
-    _, figure = alone(show, figures.explore_attention(d_k=None))
-    assert figure.locator("input, select").count() == 1  # which similarity
-    cell = figure.locator("td[role=gridcell]").first
-    cell.hover()
-    said = figure.locator(".explanation").inner_text()
-    a, x, b, y, total = map(
-        float, re.search(r"(\S+) · (\S+) \+ (\S+) · (\S+) = (\S+)", said).groups()
-    )
-    assert total == pytest.approx(a * x + b * y, abs=0.02)
-    assert "√" not in figure.inner_text()
-
-
-def words_of(column):
-    return column.get_by_role("button").all_inner_texts()
-
-
 def test_a_line_leads_from_the_german_word_to_the_english_one(show):
     _, figure = alone(show, FIGURES["explore_caption"]())
     figure.get_by_label("German").fill("go </script> go </script> go </script> go")
@@ -413,32 +360,6 @@ def test_a_line_leads_from_the_german_word_to_the_english_one(show):
             assert max(widths) > min(widths) + 0.05
 
 
-def test_the_words_that_change_sides_are_counted(show):
-    """By where each English word looks first; the same after a change of layer or head."""
-    _, figure = alone(show, FIGURES["explore_caption"]())
-    english = figure.locator(".links ol").last
-    figure.get_by_label("German").fill("go </script>")
-    read = ["go", "</script>", "<eos>"]
-    counts, texts_seen = set(), set()
-    for layer, head in itertools.product("01", ("head 0", "head 1")):
-        figure.get_by_label("Layer").select_option(layer)
-        figure.get_by_label("Lines of").select_option(head)
-        places, texts = [], []
-        for i in range(len(words_of(english)) - 1):
-            english.get_by_role("button").nth(i).click()
-            said = figure.locator(".explanation").inner_text()
-            assert f"layer {layer} looks: {head} at" in said
-            texts.append(said.partition("looks")[2])
-            places.append(read.index(re.search(r" at “([^”]+)”", said)[1]))
-        crossed = sum(a > b for a, b in itertools.combinations(places, 2))
-        pairs = len(places) * (len(places) - 1) // 2
-        order = figure.locator("p", has_text="Word order").inner_text()
-        assert f"of the {pairs} pairs of English words, {crossed} look" in order
-        counts.add(crossed)
-        texts_seen.add(tuple(texts))
-    assert len(texts_seen) == 4 and len(counts) > 1
-
-
 def test_the_probability_of_a_word_is_the_net_s(show):
     figure = FIGURES["explore_caption"]()
     torch.manual_seed(0)
@@ -454,29 +375,6 @@ def test_the_probability_of_a_word_is_the_net_s(show):
     said = figure.locator(".explanation").inner_text()
     found = float(re.search(r"probability ([\d.]+)", said)[1])
     assert found == pytest.approx(p.max().item(), abs=0.02)  # the page has 8 bits
-
-
-def test_a_word_of_a_caption_can_be_exchanged(show):
-    _, figure = alone(show, FIGURES["explore_caption"]())
-    german, english = (figure.locator(".links ol").nth(side) for side in (0, 1))
-    other, field = figure.get_by_label("put"), figure.get_by_label("German")
-    leave_out = figure.get_by_role("button", name="Leave it out")
-    english.get_by_role("button").first.click()
-    assert other.is_disabled()  # an English word is chosen
-    before = words_of(english)
-    german.get_by_role("button").nth(1).click()
-    other.select_option("</script>")
-    assert words_of(german) == ["go", "</script>", "<eos>"]
-    assert field.input_value() == "go </script>"
-    added = Counter(words_of(english)) - Counter(before)
-    assert not added - Counter(english.locator(".written").all_inner_texts())
-    leave_out.click()
-    assert words_of(german) == ["go", "<eos>"] and leave_out.is_disabled()
-    figure.get_by_label("Example").select_option("</script> go")
-    assert words_of(german) == ["</script>", "go", "<eos>"]
-    german.get_by_role("button").last.click()
-    field.fill("go")  # the place that was chosen is gone
-    assert figure.locator(".links [aria-pressed=true]").all_inner_texts() == ["<eos>"]
 
 
 def test_the_writer_writes_and_its_cache_grows(show):
