@@ -103,11 +103,8 @@ def browser():
     names = ("chromium", "chromium-browser", "google-chrome", "chrome")
     path = next(filter(None, map(shutil.which, names)), None)
     # On Windows and macOS a browser is on no PATH; Playwright knows where it is installed.
-    places = (
-        [{"executable_path": path}]
-        if path
-        else [{"channel": "chrome"}, {"channel": "msedge"}]
-    )
+    here, elsewhere = {"executable_path": path}, ("chrome", "msedge")
+    places = [here] if path else [{"channel": name} for name in elsewhere]
     # No name is found but this machine's: the network is cut by the browser itself.
     flags = ["--no-sandbox", "--disable-quic", "--disable-background-networking",
              "--disable-component-update",

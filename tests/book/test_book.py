@@ -125,12 +125,8 @@ def test_git_knows_the_files():
     inside = subprocess.run(["git", "rev-parse"], cwd=ROOT, capture_output=True)
     if inside.returncode:
         pytest.skip("not a git checkout")
-    tracked = subprocess.run(
-        ["git", "ls-files", "book", "d2lmini/results"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    command = ["git", "ls-files", "book", "d2lmini/results"]
+    tracked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     names = set(tracked.stdout.split())
     for path in NOTEBOOKS:
         assert path.relative_to(ROOT).as_posix() in names
@@ -203,11 +199,8 @@ def test_every_exercise_is_followed_by_its_answer_and_its_solution():
 
 def test_questions_have_their_answers_closed():
     for path in CHAPTERS:
-        (text,) = (
-            cell.source
-            for cell in cells(path, "markdown")
-            if cell.source.startswith("## Questions")
-        )
+        every = (cell.source for cell in cells(path, "markdown"))
+        (text,) = (text for text in every if text.startswith("## Questions"))
         questions = re.findall(r"^\*\*(\d)\.\*\* .+[?.]$", text, re.M)
         answers = re.findall(r"<summary>Answer (\d)</summary>", text)
         assert questions and questions == answers, f"{path.stem}: an answer for each"

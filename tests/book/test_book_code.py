@@ -40,11 +40,8 @@ def without_docstrings(source, node):
             text = inner.body[0]
             dropped |= set(range(text.lineno, text.end_lineno + 1))
     lines = enumerate(source.splitlines(), start=1)
-    kept = [
-        s.rstrip()
-        for i, s in lines
-        if first <= i <= node.end_lineno and i not in dropped
-    ]
+    wanted = {*range(first, node.end_lineno + 1)} - dropped
+    kept = [s.rstrip() for i, s in lines if i in wanted]
     # A class that is all docstring needs a body in the notebook.
     return [line for line in kept if line.strip() not in ("", "pass")]
 

@@ -48,10 +48,8 @@ def test_a_notebook_shows_a_plot_as_svg():
 
 
 def test_an_svg_is_the_same_each_time_and_complete():
-    once, again = (
-        drawn(show_heatmaps, NUMBERS, "key", "query", ["a title"], digits=2)
-        for _ in range(2)
-    )
+    labels = "key", "query", ["a title"]
+    once, again = (drawn(show_heatmaps, NUMBERS, *labels, digits=2) for _ in "ab")
     assert once == again
     names = re.findall(r'\bid="([^"]+)"', once)
     assert len(names) == len(set(names))

@@ -25,11 +25,8 @@ def test_letters_become_outlines_in_their_place(svg):
     assert not root.findall(".//{*}tspan")
     assert "font-family" not in root.attrib
     letters = re.findall(r"<t(?:ext|span)[^>]*>([^<]+)<", svg)
-    outlined = [
-        path
-        for path in root.findall(".//{*}path")
-        if "scale(" in path.get("transform", "")
-    ]
+    paths = root.findall(".//{*}path")
+    outlined = [path for path in paths if "scale(" in path.get("transform", "")]
     assert len(outlined) == len(letters)
 
 

@@ -76,10 +76,8 @@ def test_formulas_have_the_hues():
 
 def code(*parts):
     """Parts as Pygments writes them: a name "n keys", an operator "o .", a comment "c1 # ..."."""
-    spans = (
-        f'<span class="{part.partition(" ")[0]}">{part.partition(" ")[2]}</span>'
-        for part in parts
-    )
+    kinds = (part.partition(" ") for part in parts)
+    spans = (f'<span class="{kind}">{text}</span>' for kind, _, text in kinds)
     return f"<pre>{''.join(spans)}</pre>"
 
 
@@ -95,10 +93,8 @@ def test_code_that_asks_has_the_hues():
     assert hues_in(cell) == [("Y", "W_o"), ("Y", "output"), ("Q", "W_q")]
     assert hues_in(code("n K", "n V", "n output")) == [("K", "K"), ("V", "V")]
     assert hues_in(code("n q", "n k", "n v")) == [("Q", "q"), ("K", "k"), ("V", "v")]
-    assert hues_in(code("n X", "c1 # (queries, keys)")) == [
-        ("Q", "queries"),
-        ("K", "keys"),
-    ]
+    cell = code("n X", "c1 # (queries, keys)")
+    assert hues_in(cell) == [("Q", "queries"), ("K", "keys")]
 
 
 def test_other_code_stays_as_it_is():

@@ -88,10 +88,8 @@ def page_of(repository, monkeypatch, name="book/02-masks"):
     addresses.tell_theme(app, app.config)
     launch = {"label": "launch-buttons", "buttons": []}
     is_launched = app.config.html_theme_options.get("launch_buttons")
-    context = {
-        "header_buttons": [launch] if is_launched else [],
-        "pathto": lambda page: f"../{page}.html",
-    }
+    context = {"header_buttons": [launch] if is_launched else []}
+    context["pathto"] = lambda page: f"../{page}.html"
     for handler in (addresses.add_codespace, addresses.add_footer):
         handler(app, name, "page.html", context, None)
     return context
@@ -132,10 +130,8 @@ def test_the_wheel_has_everything_and_is_the_same_each_time(tmp_path):
         names = set(wheel.namelist())
     wanted = {n for n in listing.stdout.split() if not n.endswith(".md")}
     assert wanted <= names
-    assert {n.split("/")[0] for n in names} == {
-        "d2lmini",
-        f"d2lmini-{addresses.version()}.dist-info",
-    }
+    about = f"d2lmini-{addresses.version()}.dist-info"
+    assert {n.split("/")[0] for n in names} == {"d2lmini", about}
 
 
 # The environment.
@@ -184,10 +180,8 @@ def test_a_notebook_from_a_site_finds_the_package_and_the_other_pages_there(tmp_
     path.parent.mkdir()
     path.write_text(text, encoding="utf-8")
     take_away.lead_to_site(tmp_path, SITE)
-    before, after = (
-        json.loads(text)["cells"],
-        json.loads(path.read_text("utf-8"))["cells"],
-    )
+    before = json.loads(text)["cells"]
+    after = json.loads(path.read_text("utf-8"))["cells"]
     code, *markdown = [b for a, b in zip(before, after, strict=True) if a != b]
     assert f"{SITE}/{addresses.wheel_name()}" in "".join(code["source"])
     assert {cell["cell_type"] for cell in markdown} == {"markdown"}

@@ -51,11 +51,8 @@ def test_a_link_to_nothing_is_an_error():
 
 def test_hints_solutions_and_answers_are_gathered(chapters):
     answers = paper.gather_answers(chapters, "Back matter").body
-    assert [heading.get_text() for heading in answers.select("h2, h3")] == [
-        "2 Masks",
-        "Exercise 2.1: Count all",
-        "Questions",
-    ]
+    titles = [heading.get_text() for heading in answers.select("h2, h3")]
+    assert titles == ["2 Masks", "Exercise 2.1: Count all", "Questions"]
     assert [hint.get_text() for hint in answers.select("li")] == ["One.", "Two."]
     assert "Three." in answers.get_text() and "Because." in answers.get_text()
     left = chapters[0].body

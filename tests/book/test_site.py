@@ -83,10 +83,8 @@ def site(folder, address):
         language="en",
         root_doc="book/index",
     )
-    env = SimpleNamespace(
-        found_docs={"book/index"},
-        get_doctree=lambda page: paragraph('What does "it" hide?'),
-    )
+    said = paragraph('What does "it" hide?')
+    env = SimpleNamespace(found_docs={"book/index"}, get_doctree=lambda page: said)
     site_pages.settle_address(None, config)
     return SimpleNamespace(
         config=config, env=env, outdir=folder, builder=SimpleNamespace(format="html")

@@ -39,11 +39,8 @@ def lab(tmp_path_factory):
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(c) for c in CELLS]
     )
-    notebook.metadata.kernelspec = {
-        "name": "python3",
-        "display_name": "Python 3",
-        "language": "python",
-    }
+    names = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook.metadata.kernelspec = names
     nbformat.write(notebook, own_copy / "figure.ipynb")
     settings = folder / "config" / "lab" / "user-settings" / "@jupyterlab"
     tracker = settings / "notebook-extension" / "tracker.jupyterlab-settings"
@@ -53,10 +50,8 @@ def lab(tmp_path_factory):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    own = {
-        "JUPYTER_CONFIG_DIR": str(folder / "config"),
-        "JUPYTER_DATA_DIR": str(folder / "data"),
-    }
+    names = {"config": "JUPYTER_CONFIG_DIR", "data": "JUPYTER_DATA_DIR"}
+    own = {name: str(folder / place) for place, name in names.items()}
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}",
                "--ServerApp.port_retries=0", "--IdentityProvider.token=",
                f"--ServerApp.root_dir={own_copy}", "--LabApp.news_url=None"]  # fmt: skip

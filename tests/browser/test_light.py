@@ -20,14 +20,8 @@ PACKAGES = {
     ),
 }
 # One of each kind
-PAGES = [
-    "book/index",
-    "book/02-masks",
-    "book/figures",
-    "book/bug-museum",
-    "book/about",
-    "search",
-]
+PAGES = ["index", "02-masks", "figures", "bug-museum", "about"]
+PAGES = [*(f"book/{name}" for name in PAGES), "search"]
 # What an element and what is drawn before and after it look like, in all properties; of elements
 # that are alike, and so are those around them, the first.
 LOOKS = """async () => {

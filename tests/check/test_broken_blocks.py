@@ -454,12 +454,13 @@ METHODS = {
     "keys as values": {"project": keys_as_values},
     "old weights": {"attend": old_weights},
 }
-broken(
-    attention,
-    METHODS,
-    lambda methods: Telling(variant(MultiHeadAttention, WIDTH, HEADS, 0.0, **methods)),
-    "heads",
-)
+
+
+def heads_with(methods):
+    return Telling(variant(MultiHeadAttention, WIDTH, HEADS, 0.0, **methods))
+
+
+broken(attention, METHODS, heads_with, "heads")
 
 
 class Linear(nn.Module):

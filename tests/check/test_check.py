@@ -314,11 +314,11 @@ class FakeGPU:
 def gpu(monkeypatch):
     gpu, found = FakeGPU(), torch.get_device_module
     monkeypatch.setattr(trying, "device_of", lambda inputs: torch.device("cuda", 0))
-    monkeypatch.setattr(
-        torch,
-        "get_device_module",
-        lambda d=None: gpu if str(d) == "cuda:0" else found(d),
-    )
+
+    def module(device=None):
+        return gpu if str(device) == "cuda:0" else found(device)
+
+    monkeypatch.setattr(torch, "get_device_module", module)
     return gpu
 
 

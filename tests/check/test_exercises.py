@@ -344,13 +344,8 @@ def test_an_error_shows_the_reader_s_own_line_and_the_input():
         return torch.softmax(hidden, dim=9)
 
     line = "\nin       return torch.softmax(hidden, dim=9)\n"
-    says(
-        SOFTMAX,
-        answer,
-        "answer raised IndexError",
-        line,
-        "with     scores = [[0.0, 0.0]]",
-    )
+    about = "answer raised IndexError", "with     scores = [[0.0, 0.0]]"
+    says(SOFTMAX, answer, line, *about)
 
 
 def test_an_answer_is_called_once_a_case_and_what_it_prints_is_shown_once(capsys):

@@ -85,11 +85,8 @@ def test_the_report_counts_attempts_and_keeps_other_results(
     entries = json.loads(path.read_text(encoding="utf-8"))
     assert entries["version"]
     assert set(entries["exercises"]) == set(EXERCISES)
-    assert entries["exercises"]["masks-3"] == {
-        "verdict": RIGHT,
-        "attempts": 2,
-        "hints_used": 0,
-    }
+    solved = {"verdict": RIGHT, "attempts": 2, "hints_used": 0}
+    assert entries["exercises"]["masks-3"] == solved
     assert "proves nothing" in entries["note"]
     untouched = {"verdict": NOT_ATTEMPTED, "attempts": 0, "hints_used": 1}
     assert entries["exercises"]["masks-2"] == untouched

@@ -59,11 +59,7 @@ def test_equals_pytorch_module(bias):
     ours = MultiHeadAttention(12, 3, 0.0, bias)
     theirs = nn.MultiheadAttention(12, 3, bias=bias, batch_first=True)
     copy_attention(ours, theirs)
-    queries, keys, values = (
-        torch.randn(2, 4, 12),
-        torch.randn(2, 5, 12),
-        torch.randn(2, 5, 12),
-    )
+    queries, keys, values = (torch.randn(2, steps, 12) for steps in (4, 5, 5))
     mask = padding_mask(torch.tensor([5, 2]), 5)
     blocked = ~mask[:, 0, 0]  # there, True = may not attend
     expected, weights = theirs(
@@ -81,10 +77,8 @@ def test_padding_changes_nothing(lengths):
     mask = padding_mask(torch.tensor(lengths), 5)
     padded = ~mask[:, 0, 0, :, None]  # (batch, steps, 1)
     Y = torch.where(padded, torch.randn_like(X), X)
-    assert torch.equal(
-        attention(X, X, X, mask)[~padded[..., 0]],
-        attention(Y, Y, Y, mask)[~padded[..., 0]],
-    )
+    outputs = (attention(Z, Z, Z, mask)[~padded[..., 0]] for Z in (X, Y))
+    assert torch.equal(*outputs)
     assert (attention.attention_weights.masked_select(~mask) == 0).all()
 
 

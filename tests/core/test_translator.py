@@ -70,10 +70,8 @@ def test_what_is_saved_comes_back(translator, tmp_path):
         assert ((got - weights).abs() <= 0.51 * step + 1e-9).all(), name
     number = sum(p.numel() for p in translator.net.parameters())
     assert path.stat().st_size < 2 * number + 30_000
-    tables = (
-        again.net.decoder.output.weight,
-        again.net.encoder.embedding.embedding.weight,
-    )
+    decoder, encoder = again.net.decoder, again.net.encoder
+    tables = decoder.output.weight, encoder.embedding.embedding.weight
     assert tables[0] is tables[1]
 
 

@@ -184,11 +184,9 @@ FORGED = {
     "not a number": "return scores * float('nan')",
     "nothing": "return None",
 }  # fmt: skip
-NEEDS_LINUX = {
-    "the reference from its file",
-    "a solution from the book",
-    "a look into the parent",
-}
+NEEDS_LINUX = FORGED.keys() & {
+    "the reference from its file", "a solution from the book", "a look into the parent",
+}  # fmt: skip
 
 
 SPOILS_ITS_PYTHON = {"allclose that always agrees", "a message in place of the child's"}
@@ -339,9 +337,9 @@ def test_an_endless_answer_costs_at_most_its_own_marks(name, quick, marks):
 def test_what_the_kernel_refuses(marks):
     """One exercise each, all in one submission."""
     names = dict(zip(ON_LINUX_ONLY, TASKS, strict=False))
+    body = "{}\nreturn 0".format
     cells = {
-        name: cell(f"{ON_LINUX_ONLY[what]}\nreturn 0", name, "*_")
-        for what, name in names.items()
+        name: cell(body(ON_LINUX_ONLY[w]), name, "*_") for w, name in names.items()
     }
     found = marks(list(TASKS.values()), **cells, **{"maps-4": RIGHT_CELLS["maps-4"]})
     refused = "PermissionError", "File too large"
@@ -420,10 +418,8 @@ def test_a_cell_that_gives_no_answer_is_reported(quick, marks):
 def test_an_answer_may_use_the_chapter_and_the_answers_before_it(marks):
     mine = "def mine(n):\n    return my_causal_mask(n, n)"
     helper = f"%matplotlib inline\n{RIGHT_CELLS['masks-4']}\n\n{mine}"
-    body = (
-        "causal = mine(num_steps)\n"
-        "return causal & ~causal.tril(-width) & padding_mask(valid_lens, num_steps)"
-    )
+    seen = "causal & ~causal.tril(-width) & padding_mask(valid_lens, num_steps)"
+    body = f"causal = mine(num_steps)\nreturn {seen}"
     answer = cell(body, "masks-5", "valid_lens, num_steps, width")
     found = marks(masks_4=helper, masks_5=answer)
     assert found["masks-5"].verdict == RIGHT, found["masks-5"].message
@@ -627,10 +623,8 @@ def test_what_cannot_be_told_apart_is_told(tmp_path):
     (tmp_path / "__MACOSX").mkdir()
     (tmp_path / "__MACOSX/._ada_02.ipynb").write_bytes(b"")
     _, problems = collect(tmp_path, students)
-    assert problems == [
-        "ada_02.zip: was not read; unpack it first",
-        "roster: tomorrow (ada) is no time; the file's counts",
-    ]
+    late = "roster: tomorrow (ada) is no time; the file's counts"
+    assert problems == ["ada_02.zip: was not read; unpack it first", late]
     with pytest.raises(ValueError, match=r"folder \(.*\) must be one with what was"):
         collect(tmp_path / "nowhere", students)
     for data in (b"id\n\xff\xfe", b"id\n" + b"x" * 200_000):
@@ -769,9 +763,7 @@ def run_autograder(folder):
 @ON_LINUX
 def test_the_autograder_grades(autograder):
     cells = notebook(RIGHT_CELLS["masks-3"], RIGHT_CELLS["masks-5"])
-    (autograder / "submission/mine.ipynb").write_text(
-        nbformat.writes(cells), encoding="utf-8"
-    )
+    (autograder / "submission/mine.ipynb").write_text(cells, encoding="utf-8")
     done = run_autograder(autograder)
     assert done.returncode == 0, done.stderr
     told = json.loads((autograder / "results/results.json").read_text("utf-8"))

@@ -142,9 +142,8 @@ def read_in_every_way(path):
             batch, *vocabs = load_data_nmt(4, 5, None, path, min_freq)
             src, src_lens, tgt, tgt_lens = next(iter(batch))
             assert len(src) == len(tgt) == min(4, len(pairs))
-            for ids, lens, vocab in (
-                (src, src_lens, vocabs[0]),
-                (tgt, tgt_lens, vocabs[1]),
+            for ids, lens, vocab in zip(
+                (src, tgt), (src_lens, tgt_lens), vocabs, strict=True
             ):
                 assert ids.min() >= 0 and ids.max() < len(vocab)
                 assert lens.min() >= 1 and lens.max() <= 5

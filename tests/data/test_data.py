@@ -124,10 +124,7 @@ def test_the_real_corpus(fra_eng):
     pairs = read_pairs("fra-eng", num_examples=600)
     assert pairs[0] == ("Go.", "Va !")
     assert ("I lost.", "J'ai perdu.") in pairs
-    assert (
-        "I'm home.",
-        "Je suis chez moi.",
-    ) in pairs
+    assert ("I'm home.", "Je suis chez moi.") in pairs
     assert len(read_pairs("fra-eng")) == 167_130
     # One spelling of "j'ai": both apostrophes are in the file.
     _, _, tgt_vocab = load_data_nmt(64, 10, 600, "fra-eng")
@@ -180,10 +177,8 @@ def test_buckets_give_each_row_once_and_little_padding():
     longest = torch.tensor([lengths[batch].max() for batch in first])
     rises = (longest.diff() > 0).float().mean()
     assert 0.3 < rises < 0.7  # not the short ones first
-    together = [
-        {tuple(sorted(batch.tolist())) for batch in batches}
-        for batches in (first, second)
-    ]
+    rows = [[tuple(sorted(batch.tolist())) for batch in run] for run in (first, second)]
+    together = [*map(set, rows)]
     assert len(together[0] & together[1]) < 10  # other neighbours, too
 
 

@@ -42,12 +42,8 @@ def refused(served, said, error=OSError):
 def served(tmp_path, monkeypatch):
     """A registry whose one data set lies on a local server; returns a dict to spoil it with."""
     body = zipped([("set/pairs.txt", TEXT)])
-    state = {
-        "body": body,
-        "promised": len(body),
-        "asked": [],
-        "open": threading.Event(),
-    }
+    state = {"body": body, "promised": len(body), "asked": []}
+    state["open"] = threading.Event()
 
     def whole(handler):
         handler.send_response(200)

@@ -141,10 +141,8 @@ def live_curves():
 
 def live_matrix():
     def compute(width, seed):
-        return {
-            "note": note(width, seed),
-            "matrix": torch.ones(2, width) * (seed + 1) / 2,
-        }
+        matrix = torch.ones(2, width) * (seed + 1) / 2
+        return {"note": note(width, seed), "matrix": matrix}
 
     same = {"title": "weights", "rows": ["a", "<b>"], "rows_are": "words",
             "columns_are": "places", "group": 4, "group_is": "head"}  # fmt: skip

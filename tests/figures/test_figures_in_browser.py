@@ -386,10 +386,7 @@ def test_the_writer_writes_and_its_cache_grows(show):
         return figure.locator(".matrix").first.locator("tbody th").all_inner_texts()
 
     assert cached() == ["<bos>", "go", "go"]
-    assert text.inner_text().split() == [
-        "go",
-        "go",
-    ]
+    assert text.inner_text().split() == ["go", "go"]
     assert "holds 3 tokens" in note.inner_text()
     chosen = candidates.nth(1).inner_text()
     candidates.nth(1).click()

@@ -244,11 +244,8 @@ def test_a_loss_is_in_nats_per_token(page, translator, sentences):
     with torch.no_grad():
         logits = net(src, torch.tensor([ids[:-1]]), lens)
     due = torch.nn.functional.cross_entropy(logits[0], torch.tensor(ids[1:])).item()
-    got = in_browser(
-        page,
-        "([s, ids]) => forward.lossOf(net, net.encode(s), ids)",
-        [src[0, : lens.item()].tolist(), ids],
-    )
+    program = "([s, ids]) => forward.lossOf(net, net.encode(s), ids)"
+    got = in_browser(page, program, [src[0, : lens.item()].tolist(), ids])
     assert got == pytest.approx(due, abs=1e-5)
 
 
@@ -342,11 +339,8 @@ def test_the_real_translator_writes_the_same(real_page, real_translator, name):
         pieces = in_browser(real_page, split, sentence)
         look = real_translator.look(sentence)
         assert [p if p in vocab else "<unk>" for p in pieces] == look.read[:-1]
-        ends = {
-            "bos": vocab.bos,
-            "eos": vocab.eos,
-            "numSteps": real_translator.num_steps,
-        }
+        ends = {"bos": vocab.bos, "eos": vocab.eos}
+        ends["numSteps"] = real_translator.num_steps
         found = in_browser(
             real_page,
             """({ ids, ends }) => {
@@ -465,10 +459,8 @@ def test_the_translator_of_captions_agrees(browser):
             }""",
             [src[0, :n].tolist(), reads[0].tolist()],
         )
-        due = {
-            "logits": logits[0],
-            "cross": net.decoder.attention_weights[1][:, 0, :, :, :n],
-        }
+        cross = net.decoder.attention_weights[1][:, 0, :, :, :n]
+        due = {"logits": logits[0], "cross": cross}
         equal(got, due)
 
 
@@ -487,11 +479,8 @@ def test_the_writer_agrees(browser):
             weight.data = from_bytes(*to_bytes(weight.data))
         with torch.no_grad():
             logits, caches = net.double()(text)
-        got = in_browser(
-            page,
-            "(ids) => ids.reduce((past, id) => net.step(id, past), null)",
-            text[0].tolist(),
-        )
+        program = "(ids) => ids.reduce((past, id) => net.step(id, past), null)"
+        got = in_browser(page, program, text[0].tolist())
         equal(got, {"logits": logits[0, -1]})
         for found, (K, V) in zip(got["caches"], caches, strict=True):
             equal(found, {"K": K[0], "V": V[0]})

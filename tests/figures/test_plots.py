@@ -116,10 +116,8 @@ def test_flow():
 
 
 def test_what_flows_has_its_hue_where_it_can_be_read():
-    boxes = {
-        "a": (0, 0, 1, 0.3, "keys", "plain", "K"),
-        "b": (0, 1, 1, 0.3, "W", "norm", "K"),
-    }
+    keys, W = (0, 0, 1, 0.3, "keys", "plain", "K"), (0, 1, 1, 0.3, "W", "norm", "K")
+    boxes = {"a": keys, "b": W}
     arrows = [([(0.5, 0.3), (0.5, 1)], "(2, 3)", "K")]
     (axis,) = drawn(show_flow, boxes, arrows, (2, 2))
     texts = [text.get_color() for text in axis.texts]
