@@ -135,23 +135,3 @@ def test_a_page_scrolls_under_a_finger_on_a_figure(visit, name, part):
     swipe(opened.page, start, (0, -200))
     opened.page.wait_for_function(f"scrollY > {before} + 100", timeout=3000)
     assert opened.problems == []
-
-
-def test_the_machine_fits_a_small_screen_at_every_step(visit):
-    size = {"width": 1280, "height": 720}
-    opened = visit("file", "book/07-transformer.html", viewport=size)
-    figure = opened.page.locator("#figure-machine")
-    header = opened.page.locator(".bd-header-article").bounding_box()["height"]
-    panel = figure.locator(".panel")
-    steps = 0
-    while True:
-        assert figure.bounding_box()["height"] + header <= 720
-        hidden = panel.evaluate("e => e.scrollHeight - e.clientHeight")
-        assert hidden < 20, figure.locator(".note").inner_text()
-        assert panel.evaluate("e => e.scrollWidth <= e.clientWidth")
-        figure.get_by_role("button", name="Next block").click()
-        steps += 1
-        if "Block 1 of" in figure.locator(".note").inner_text():
-            break
-    assert steps == 13
-    assert opened.problems == []

@@ -85,24 +85,6 @@ def test_tab_stays_on_the_slide(open_deck):
     assert not page.locator(".slides [inert]").count()
 
 
-def test_a_figure_is_operated_with_the_mouse_and_the_curves_meet_their_words(open_deck):
-    """On a screen larger than the slide."""
-    opened = open_deck(CHAPTERS["maps"], width=1920, height=1080)
-    page = opened.page
-    page.evaluate(GO_TO, ".d2lmini-figure")
-    page.get_by_role("button", name="French without English").click()
-    figure = page.locator(".d2lmini-figure").first
-    off = figure.get_by_text("switched off")
-    assert figure.locator(".arcs path").count() or off.count()
-    page.locator(".d2lmini-figure").first.get_by_role("button", name="Reset").click()
-    curve = page.locator(".arcs path").last.bounding_box()
-    words = page.locator(".arcs").bounding_box()
-    assert curve["x"] >= words["x"] - 2 and curve["y"] >= words["y"] - 2
-    assert curve["y"] + curve["height"] <= words["y"] + words["height"] + 2
-    assert curve["height"] > 0.4 * words["height"]
-    assert not opened.problems
-
-
 def test_a_deck_prints_a_slide_a_page(open_deck, visit):
     chapter = CHAPTERS["masks"]
     found = open_deck(chapter, width=1280, height=720).page.evaluate(MEASURE)

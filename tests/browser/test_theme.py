@@ -1,6 +1,5 @@
 """What is on the pages besides the figures, and what is left of them without scripts."""
 
-import itertools
 import re
 
 import numpy as np
@@ -8,113 +7,6 @@ import pytest
 from contrast import contrast
 
 from d2lmini.figures.colours import DARK_HUES, HUES
-
-KINDS = ("button:not(.copybtn)", "summary", "input:not([type=hidden])", "select")
-BUTTONS = ", ".join(f"{kind}:not(.d2lmini-figure *)" for kind in KINDS)
-# Groups of controls that are alike, of which the first is tried: hints, and answers to questions.
-ALIKE = [
-    f"{group} *"
-    for group in (
-        ".d2lmini-verdict", "#questions", "#questions-that-start-a-discussion",
-        "#an-exam-without-code",
-    )
-]  # fmt: skip
-# Gives each a number, by which it is found at once among thousands of elements.
-NUMBER = """([kinds, alike]) => {
-    const all = [...document.querySelectorAll(kinds)];
-    const first = alike.map((group) => all.find((button) => button.matches(group)));
-    return all
-        .filter((button) => first.includes(button) || !alike.some((g) => button.matches(g)))
-        .map((button, n) => {
-            button.dataset.number = n;
-            return [button.outerHTML.slice(0, 150), !button.closest("article")];
-        });
-}"""
-
-# Notes whatever happens on the page from now on. What only names a control under the pointer
-# (tooltips) is not what the control is for.
-WATCH = """async () => {
-    // What the pointer's way to the control set off, such as scrolling, comes to rest first.
-    for (let n = 0; n < 3; n++) await new Promise(requestAnimationFrame);
-    window.effects = [];
-    window.watcher?.disconnect();
-    window.watcher = new MutationObserver((changes) => {
-        for (const { type, target, attributeName } of changes) {
-            if (target.closest?.(".tooltip")) continue;
-            if (["aria-describedby", "data-bs-original-title"].includes(attributeName)) continue;
-            if (target === document.body && type === "childList") continue;
-            window.effects.push(attributeName ?? target.nodeName);
-        }
-    });
-    window.watcher.observe(document, {
-        subtree: true, attributes: true, childList: true, characterData: true });
-}"""
-# Printing and full screen happen outside the page; scrolling and the focus change no element.
-NOTE_CALLS = """
-    window.print = () => window.effects.push("print");
-    Element.prototype.requestFullscreen = async () => window.effects.push("full screen");
-    addEventListener("scroll", () => window.effects?.push("scroll"));
-    addEventListener("focusin", () => window.effects?.push("focus"));
-"""
-
-
-def is_shown(control):
-    return control.is_visible() and control.is_enabled()
-
-
-def operate(control, how):
-    """Use a control; whether anything came of it."""
-    page = control.page
-    menu = control.locator("xpath=ancestor::*[contains(@class, 'dropdown-menu')]")
-    if menu.count() and not control.is_visible():
-        menu.locator("xpath=preceding-sibling::button").click()
-    if not is_shown(control):
-        return None
-    if how == "mouse":
-        control.hover()
-    control.focus()
-    page.evaluate(WATCH)
-    if control.evaluate("e => e.tagName === 'INPUT'"):
-        control.press_sequentially("mask")
-        return control.input_value() == "mask"
-    if how == "mouse":
-        control.click()
-    else:
-        page.keyboard.press("Enter")
-    page.wait_for_function("window.effects.length > 0", timeout=2000)
-    return True
-
-
-tried = set()  # what stands around an article is the same on most pages
-
-
-@pytest.mark.parametrize("width", [1280, 400])
-def test_every_button_outside_the_figures_does_something(visit, width, page_name):
-    opened = visit("file", page_name, width, script=NOTE_CALLS)
-    page = opened.page
-    numbered = page.evaluate(NUMBER, [BUTTONS, ALIKE])
-    around = (width, *(what for what, is_around in numbered if is_around))
-    assert len(around) > 5
-    known = around in tried
-    buttons = [
-        (n, b) for n, (b, outside) in enumerate(numbered) if not (outside and known)
-    ]
-    tried.add(around)
-    for how, (n, what) in itertools.product(("mouse", "keyboard"), buttons):
-        control = page.locator(f"[data-number='{n}']")
-        assert operate(control, how) is not False, what
-        page.keyboard.press("Escape")  # closes what may have opened over the page
-        page.mouse.move(1, 1)  # and no tooltip stays
-        page.evaluate("document.activeElement.blur()")
-        if control.evaluate("e => e.matches('.sidebar-toggle')") and is_shown(control):
-            control.click()  # brings back what was folded away
-            page.keyboard.press("Escape")
-            page.wait_for_timeout(400)  # a drawer takes its time to close
-            page.mouse.move(1, 1)
-            page.evaluate("document.activeElement.blur()")
-        # One that has faded may stay, unseen, for as long as its button has the focus.
-        page.locator(".tooltip.show").first.wait_for(state="detached")
-    assert opened.problems == []
 
 
 def test_without_scripts_each_figure_is_a_picture(browser, addresses, page_name):

@@ -498,49 +498,11 @@ for matrix in ("W_q", "W_k", "W_v", "W_o"):
     broken(attention, MATRICES, with_matrix, matrix)
     broken(attention, GRADIENTS, with_gradient, f"gradient of {matrix}")
 
-# 3. Around the attention: add & norm, and blocks.
+# 3. Blocks.
 
 
 def through_addnorm(layer, X, mask=None):
     return layer(X, X.roll(1, -1))
-
-
-def over(*axes):
-    def function(self, X, Y):
-        total = X + Y
-        centred = total - total.mean(axes, keepdim=True)
-        variance = total.var(axes, keepdim=True, correction=0)
-        return centred / (variance + 1e-5).sqrt() * self.norm.weight + self.norm.bias
-
-    return function
-
-
-NORMS = {
-    "over the steps": over(1),
-    "over steps and features": over(1, 2),
-    "over the batch": over(0),
-    "over the batch and the steps": over(0, 1),
-    "over everything": over(0, 1, 2),
-    "scale forgotten": lambda s, X, Y: F.layer_norm(X + Y, [WIDTH]) + s.norm.bias,
-    "shift forgotten": lambda s, X, Y: F.layer_norm(X + Y, [WIDTH], s.norm.weight),
-    "X detached": lambda s, X, Y: s.norm(X.detach() + Y),
-    "Y detached": lambda s, X, Y: s.norm(X + Y.detach()),
-    "mean detached": lambda s, X, Y: s.norm(
-        X + Y - (X + Y).mean(-1, keepdim=True).detach()) + (X + Y).square().detach(),
-    "float32 outside": lambda s, X, Y: s.norm(X + Y).float(),
-    "dropout in eval mode": lambda s, X, Y: s.norm(X + F.dropout(Y, 0.5)),
-    "writes into X": lambda s, X, Y: s.norm(X.add_(Y)),
-    "neighbour added": lambda s, X, Y: s.norm(X + Y.roll(1, 1)),
-    "another sentence added": lambda s, X, Y: s.norm(X + Y.flip(0)),
-    "mean of the batch subtracted": lambda s, X, Y: s.norm(X + Y - Y.mean(0)),
-    "1 divided by the variance, NaN": lambda s, X, Y: s.norm(X + Y) / (X - X).sum(),
-}  # fmt: skip
-broken(
-    pointwise,
-    NORMS,
-    lambda f: AsBlock(variant(AddNorm, WIDTH, 0.0, forward=f), through_addnorm),
-    "add & norm",
-)
 
 
 def attend(s, X, mask):

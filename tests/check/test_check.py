@@ -22,7 +22,6 @@ from d2lmini import (
     scaled_dot_product_attention,
     shift_right,
 )
-from d2lmini.check import trying
 from d2lmini.check.bugs import MUSEUM, BatchNormed, NormOverSteps
 
 pytestmark = pytest.mark.usefixtures("each_device")
@@ -295,51 +294,6 @@ def test_matches_repeats_dropout_and_infinities(X):
     assert check.matches(block, block, X)
     assert check.matches(lambda X: X - torch.inf, lambda X: X - torch.inf, X)
     assert not check.matches(lambda X: X * torch.nan, lambda X: X * torch.nan, X)
-
-
-class FakeGPU:
-    """A device with a random generator of its own, and all its numbers on the CPU."""
-
-    def __init__(self):
-        self.generator = torch.Generator().manual_seed(3)
-
-    def get_rng_state(self, device):
-        return self.generator.get_state()
-
-    def set_rng_state(self, state, device):
-        self.generator.set_state(state)
-
-
-@pytest.fixture
-def gpu(monkeypatch):
-    gpu, found = FakeGPU(), torch.get_device_module
-    monkeypatch.setattr(trying, "device_of", lambda inputs: torch.device("cuda", 0))
-
-    def module(device=None):
-        return gpu if str(device) == "cuda:0" else found(device)
-
-    monkeypatch.setattr(torch, "get_device_module", module)
-    return gpu
-
-
-class DropoutOnGPU(nn.Module):
-    def __init__(self, gpu):
-        super().__init__()
-        self.gpu = gpu
-
-    def forward(self, X, mask=None):
-        drawn = torch.rand(X.shape, generator=self.gpu.generator) < 0.5
-        return X * drawn if self.training else X
-
-
-def test_dropout_that_draws_on_the_gpu_is_no_leak(gpu, X):
-    block, before = DropoutOnGPU(gpu), gpu.generator.get_state()
-    assert trying.draws(block, X) and not trying.draws(lambda X: X, X)
-    assert check.causal(block, X)
-    assert check.padding_invariant(block, X, LENS)
-    assert check.batch_independent(block, X)
-    assert check.matches(block, block, X)
-    assert torch.equal(gpu.generator.get_state(), before)  # a check leaves no trace
 
 
 def test_a_check_leaves_random_numbers_and_weights_as_they_were(X):

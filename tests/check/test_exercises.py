@@ -8,7 +8,6 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 
 import nbformat
 import numpy as np
@@ -128,25 +127,6 @@ def test_drawn_cases_have_the_right_answer_that_the_book_gives(exercise, random)
         if exercise.effect:
             due, got = (exercise.effect(x, *case) for x in (due, got))
         assert not difference(got, due, exercise.tolerance)
-
-
-def test_no_two_sizes_that_are_drawn_are_equal():
-    """So an axis that is taken for another shows; what is not drawn is square on purpose."""
-    square = {"maps-2": {2}, "maps-5": {2}, "german-4": {0}}  # as many queries as keys
-    for exercise in EXERCISES.values():
-        if exercise.draw is None:
-            continue
-        for case in exercise.drawn(Random(1), 5).cases[len(exercise.cases) :]:
-            tensors = [part for part in case if isinstance(part, torch.Tensor)]
-            if not tensors or exercise.name == "maps-3":
-                continue
-            shape = max(tensors, key=torch.Tensor.dim).shape
-            axes = [
-                n for i, n in enumerate(shape) if i not in square.get(exercise.name, ())
-            ]
-            assert len({n for n in axes if n > 1}) == len([n for n in axes if n > 1]), (
-                exercise.name
-            )
 
 
 @each_exercise

@@ -101,34 +101,3 @@ def test_reviews_are_balanced_and_stand_in_one_split(texts):
         assert 2 * sum(label for _, label in texts[split]) == len(texts[split])
     assert max(len(normalise(text).split()) for text in every) < 30
     assert not any(re.search(r"\ba [aeiou]|\ban [^aeiou]", text) for text in every)
-
-
-GOOD = "brilliant charming clever convincing delightful elegant fresh gripping moving"
-GOOD = {*GOOD.split(), "original", "subtle", "wonderful"}
-BAD = "awkward boring clumsy dreary dull flat feeble forgettable lifeless predictable"
-BAD = {*BAD.split(), "stale", "tedious"}
-TURNS = re.compile(r"\b(not|never|hardly|anything but|far from|nobody)\b")
-
-
-def meaning(clause):
-    """1 for praise, 0 for blame, of a clause without asides."""
-    (word,) = (GOOD | BAD) & set(clause.split())
-    return int((word in GOOD) != bool(TURNS.search(clause)))
-
-
-def read(review):
-    """The verdict of a review, by rules that are not those of the grammar that wrote it."""
-    text = normalise(review).removesuffix(" .")
-    text = re.sub(r", which the critics called \w+ ,", "", text)
-    if " . " in text:
-        said, answer = text.split(" . ")
-        contradicts = re.search(r"wrong|not", answer)
-        return int(meaning(said) != bool(contradicts))
-    text = re.sub(r"^although .* , |^yes , .* ; still , |^.* , but ", "", text)
-    return meaning(re.sub(r" , (although|even if) .*$", "", text))
-
-
-def test_each_review_means_what_its_label_says(texts):
-    for split in SPLITS:
-        for text, label in texts[split]:
-            assert read(text) == label, text

@@ -140,18 +140,6 @@ def test_attention_with_dropout_has_the_same_mean(mask, narrow, monkeypatch):
     assert_close(passes.mean(dim=0), due, atol=0.08, rtol=0)
 
 
-def test_attention_of_short_sentences_in_a_narrow_net_is_another(monkeypatch):
-    calls = []
-    monkeypatch.setattr(fast_module, "narrow_attention", lambda *a: calls.append(a))
-    X, long, wide = (torch.zeros(1, 4, *shape) for shape in ((12, 8), (13, 8), (12, 9)))
-    for array in (long, wide):
-        fast_attention(array, array, array, None, 0.1)
-    fast_attention(X, X, X, None, 0.0)
-    assert not calls
-    fast_attention(X, X, X, None, 0.1)
-    assert calls == [(X, X, X, None, 0.1)]
-
-
 @pytest.mark.parametrize("is_fast", [False, True])
 @for_each(range(20))
 def test_a_search_with_fewer_operations_finds_the_same(seed, is_fast):

@@ -8,7 +8,7 @@ from conftest import for_each
 
 from d2lmini import EncoderDecoder, sinusoidal_table
 from d2lmini.data.paths import path_windows, read_tracks, rotate_paths
-from d2lmini.data.square import BEHAVIOURS, FOUNTAIN, KIOSK, simulate_paths
+from d2lmini.data.square import BEHAVIOURS, simulate_paths
 from d2lmini.tasks.trajectories import (
     FeatureEmbedding,
     Forecaster,
@@ -158,21 +158,6 @@ def test_the_square_is_the_same_for_the_same_seed():
     (a, kinds), (b, _), (c, _) = (simulate_paths(20, seed) for seed in (0, 0, 1))
     assert torch.equal(a, b) and not torch.equal(a, c)
     assert a.shape == (20, 40, 2) and kinds.bincount().tolist() == [4] * len(BEHAVIOURS)
-
-
-def test_people_behave_as_they_are_called():
-    paths, kinds = simulate_paths(500, seed=5)
-    kind = {name: paths[kinds == b] for b, name in enumerate(BEHAVIOURS)}
-    assert (paths.norm(dim=-1) > FOUNTAIN).all()  # nobody gets wet
-    assert (paths.diff(dim=1).norm(dim=-1) < 0.4 * 3).all()  # nor runs
-    ends = kind["stop"][:, -1] - torch.tensor(KIOSK)
-    assert (ends.norm(dim=-1) < 1).float().mean() > 0.5
-    assert kind["round"].norm(dim=-1).amin(dim=1).max() < FOUNTAIN + 3
-    assert kind["straight"].norm(dim=-1).amin() > FOUNTAIN + 1
-    steps = kind["hurry"].diff(dim=1).norm(dim=-1)
-    assert (steps[:, -1] / steps[:, 0]).median() > 1.4
-    whole = kind["turn"][:, -1] - kind["turn"][:, 0]
-    assert (whole.abs().amin(dim=1) > 2).float().mean() > 0.5
 
 
 def test_a_rotation_keeps_lengths_and_turns_left():

@@ -282,47 +282,6 @@ def test_a_word_is_text_whatever_it_holds(show, make):
     assert html.escape("<b>", quote=False) in text
 
 
-def test_a_weight_of_the_machine_lights_the_words_that_ask_and_are_asked(show):
-    page = show([FIGURES["explore_machine"]()])
-    rows = page.locator(".matrix").first.locator("tbody tr")
-
-    def is_lit():
-        return rows.evaluate_all(
-            "all => all.map((e) => e.className.replace('marked', '').trim())"
-        )
-
-    page.get_by_label("encoder: self-attention").first.click()
-    weights = page.locator(".looks .matrix").first
-    cell = weights.locator("tbody tr").nth(0).locator("td").nth(2)
-    cell.hover()
-    assert is_lit() == ["asks", "", "is-asked"]
-    said = page.locator(".explanation").inner_text()
-    weight = re.search(r"= (\S+), of the score", said)[1]
-    assert f"{float(weight):.2f}" == cell.inner_text()
-    scores = [
-        float(re.search(r"score (\S+):", said)[1].replace("−", "-"))
-        for said in (
-            hovered(cell) for cell in weights.locator("tr").nth(1).locator("td").all()
-        )
-    ]
-    exponentials = torch.tensor(scores).softmax(0)
-    assert float(weight) == pytest.approx(exponentials[2].item(), abs=1e-3)
-    page.mouse.move(0, 0)
-    assert is_lit() == [""] * 3
-    page.get_by_label("decoder: cross-attention").first.click()
-    weights.locator("tbody tr").nth(0).locator("td").nth(2).hover()
-    assert [name for name in is_lit() if name] == ["asks"]  # the key is the encoder's
-    page.get_by_label("decoder: causal self-attention").first.click()
-    future = weights.locator("tbody tr").nth(0).locator("td").nth(1)
-    assert "0.0000, hidden by the mask" in hovered(future)
-
-
-def hovered(cell):
-    """What a figure says of a cell."""
-    cell.hover()
-    return cell.page.locator(".explanation").inner_text()
-
-
 def test_the_explanation_is_about_what_is_shown(show):
     """A control that moves under an explained number changes the explanation, too."""
     _, figure = alone(show, figures.explore_attention(d_k=1024))
@@ -447,30 +406,6 @@ def test_no_map_of_a_head_is_cut(show, width):
     assert maps.count() == 8 and maps.evaluate_all(cut) == 0
 
 
-def test_a_sentence_is_translated_when_it_is_typed_and_not_when_it_is_left(show):
-    page, figure = alone(show, FIGURES["explore_sentence"]())
-    text, french = figure.get_by_label("English"), figure.locator(".translation")
-    first = french.inner_text()
-    text.fill("")
-    assert french.inner_text() == "" and figure.locator(".token").count() == 0
-    assert figure.locator(".note").inner_text() == "Type an English sentence."
-    text.fill("go go")
-    figure.locator(".token").first.wait_for()
-    assert french.inner_text() == first
-    read = figure.get_by_label("Read, in pieces").locator(".token")
-    for typed, due in (
-        ("go " * 30, ["go"] * 5 + ["<eos>"]),  # cut
-        ("<eos> 😀", ["<unk>"] * 5 + ["<eos>"]),
-    ):
-        text.press_sequentially("x")  # nobody waits for what is typed over
-        text.fill(typed)
-        page.wait_for_function(
-            "([line, due]) => line.textContent === due",
-            arg=[figure.get_by_label("Read, in pieces").element_handle(), "".join(due)],
-        )
-        assert read.all_inner_texts() == due
-
-
 def test_of_a_sentence_each_line_is_one_stop_and_arrows_walk_in_it(show):
     page, figure = alone(show, FIGURES["explore_sentence"]())
     for name in ("Read, in pieces", "Written, in pieces"):
@@ -485,46 +420,6 @@ def test_of_a_sentence_each_line_is_one_stop_and_arrows_walk_in_it(show):
         )
         assert True in curves  # those of other words
         assert "Point at" not in figure.locator(".explanation").inner_text()
-
-
-@pytest.mark.parametrize(
-    "name", ["explore_training", "explore_sentence", "explore_machine"]
-)
-def test_what_has_time_in_it_plays_pauses_and_comes_to_an_end(show, name):
-    page = show([FIGURES[name]()])
-    figure = page.locator(".d2lmini-figure")
-    button = figure.get_by_role("button", name=re.compile("Play|Write it again"))
-    button = button.element_handle()  # whose name changes
-    assert button.is_disabled()  # for those who want no motion
-    page.emulate_media(reduced_motion="no-preference")
-    page.clock.install(time=0)  # goes only when it is told to
-    page.clock.pause_at(1000)
-    first = button.inner_text()
-    button.click()
-    assert button.inner_text() == "Pause"
-    button.click()
-    assert button.inner_text() == first
-    shown = seen(figure)
-    page.clock.run_for(10_000)
-    assert seen(figure) == shown  # paused
-    button.click()
-    for _ in range(100):
-        page.clock.run_for(1000)
-        if button.inner_text() == first:
-            break
-    assert button.inner_text() == first
-    if name == "explore_training":
-        assert "epoch 3" in figure.locator(".note").inner_text()
-        row = figure.locator(".translations tbody tr").first
-        row.click()
-        assert row.get_attribute("class") == "chosen"
-    elif name == "explore_machine":
-        assert "Block 23 of 23" in figure.locator(".note").inner_text()
-    else:
-        hidden = figure.locator(".token").evaluate_all(
-            "all => all.filter((e) => e.style.visibility === 'hidden').length"
-        )
-        assert hidden == 0
 
 
 NOTEBOOK = """async ([esm, state, data, runs]) => {

@@ -15,7 +15,6 @@ from d2lmini.figures import (
     show_curves,
     show_flow,
     show_heatmaps,
-    show_square,
 )
 
 
@@ -43,13 +42,6 @@ def test_heatmaps_show_the_numbers_on_one_scale():
     assert [tick.get_text() for tick in axes[3].get_xticklabels()] == list("vwxyz")
 
 
-def test_a_mask_has_no_scale_of_colours():
-    mask = torch.ones(1, 1, 3, 3).tril()
-    masks = mask.bool(), mask, torch.where(mask > 0, mask, torch.nan)
-    assert [len(drawn(show_heatmaps, m, "k", "q")) for m in masks] == [1, 1, 1]
-    assert len(drawn(show_heatmaps, mask / 2, "k", "q")) == 2
-
-
 def test_heatmaps_write_numbers_and_hatch_nan():
     matrices = np.array([[[[0.25, np.nan, -0.01], [1.0, 2.0, 0.0]]]])
     axis = drawn(show_heatmaps, matrices, "k", "q", digits=1)[0]
@@ -64,16 +56,6 @@ def test_heatmaps_write_numbers_and_hatch_nan():
     assert inks == ["black", "black", "white", "white"]
     assert axis.patch.get_hatch()  # to be seen where there is no number
     assert axis.get_images()[0].get_clim() == (0, 2.0)
-
-
-def test_the_square_says_what_its_lines_are_and_numbers_each_lowest_panel():
-    path = torch.rand(5, 2)
-    panels = {name: (path, {"forecast": path + 1}) for name in "abcde"}
-    axes = drawn(show_square, panels)
-    labels = [text.get_text() for text in axes[0].get_legend().get_texts()]
-    assert labels == ["observed", "forecast"]
-    numbered = [axis.xaxis.get_tick_params()["labelbottom"] for axis in axes[:5]]
-    assert numbered == [False, False, True, True, True]
 
 
 def test_plots_and_figures_have_the_same_colours():
