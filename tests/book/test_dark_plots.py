@@ -1,7 +1,6 @@
 import base64
 import io
 import re
-from pathlib import Path
 
 import matplotlib
 
@@ -95,17 +94,6 @@ def test_a_larger_number_is_lighter_on_a_dark_page_and_what_is_hidden_stays_hatc
     greys = dark.reshape(-1, 4)[dark.reshape(-1, 4)[:, 3] > 0, :3] @ [0.21, 0.72, 0.07]
     assert (np.diff(greys) > 0).all()
     assert re.search("<pattern.*<path[^>]*stroke:#626262", dark_plots.dark(svg))
-
-
-def test_lines_have_the_colours_of_the_figures_in_the_dark_theme():
-    css = (Path(colours.__file__).parent / "figure.css").read_text(encoding="utf-8")
-    dark = css.split('html[data-theme="dark"]', 1)[1]
-    blue, orange, green, pink = (
-        dark_plots.PARTNER[colour.lower()] for colour in colours.CYCLE[:4]
-    )
-    assert f"--positive: {blue};" in dark and f"--negative: {orange};" in dark
-    assert f".curve-2 {{ stroke: {green};" in dark
-    assert f".curve-3 {{ stroke: {pink};" in dark
 
 
 def test_a_colour_without_a_partner_stops_the_build():

@@ -192,16 +192,6 @@ def test_a_notebook_from_a_site_finds_the_package_and_the_other_pages_there(tmp_
     assert all(link.startswith(("#", "https://")) for link in links)
 
 
-def test_the_zip_of_the_project_has_what_the_repository_has(tmp_path):
-    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip("not a git checkout")
-    take_away.zip_project(tmp_path / "book.zip")
-    with zipfile.ZipFile(tmp_path / "book.zip") as project:
-        assert set(project.namelist()) == {f"book/{n}" for n in done.stdout.split()}
-        assert project.getinfo("book/.ci/run").external_attr >> 16 & 0o100
-
-
 def test_the_zip_of_the_notebooks_brings_the_package(tmp_path, monkeypatch):
     monkeypatch.setenv("SITE_ADDRESS", SITE)
     wheel = tmp_path / addresses.wheel_name()

@@ -19,18 +19,6 @@ def test_without_scripts_each_figure_is_a_picture(browser, addresses, page_name)
     context.close()
 
 
-def test_a_cell_that_ran_networks_moves_without_a_kernel(visit):
-    for name in ("04-attention", "05-feed-forward", "09-attention-maps"):
-        opened = visit("file", f"book/{name}.html")
-        figure = opened.page.locator("#figure-live")
-        notes = {figure.locator(".note").inner_text()}
-        for chip in figure.locator(".chip").all():
-            chip.click()
-            notes.add(figure.locator(".note").inner_text())
-        assert len(notes) == 4 and not any("Computing" in note for note in notes)
-        assert opened.problems == []
-
-
 WITH_PLOTS = ("02-masks", "04-attention", "11-walking-on", "figures")
 # For each plot of a page: is it for the light or the dark theme, and does it show?
 SHOWN = """() => [...document.querySelectorAll("article img[class^=plot-]")].map((plot) => {

@@ -680,28 +680,6 @@ def test_nearly_all_broken_blocks_fall_to_a_property():
 # Right blocks: the book's own, PyTorch's, and others.
 
 
-class Rotary(nn.Module):
-    """Self-attention that turns queries and keys by their position; its tables are buffers."""
-
-    def __init__(self):
-        super().__init__()
-        self.project = nn.Linear(WIDTH, 3 * WIDTH)
-        angles = torch.arange(50)[:, None] / 10 ** torch.arange(WIDTH // 2)
-        self.register_buffer("cos", angles.cos(), persistent=False)
-        self.register_buffer("sin", angles.sin(), persistent=False)
-        self.register_buffer("scale", torch.tensor(WIDTH**-0.5))
-
-    def turn(self, X):
-        cos, sin = (table[: X.shape[1]] for table in (self.cos, self.sin))
-        a, b = X.chunk(2, -1)
-        return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
-
-    def forward(self, X, mask=None):
-        Q, K, V = self.project(X).chunk(3, -1)
-        scores = self.turn(Q) @ self.turn(K).mT * self.scale
-        return (masked_softmax(scores[:, None], mask) @ V[:, None])[:, 0]
-
-
 def torch_mask(mask, X):
     """Our mask in the form of PyTorch: (batch * heads, steps, steps), True = hidden."""
     if mask is None:
@@ -784,7 +762,6 @@ RIGHT = {
     "encoder stack": (ours, lambda: EncoderStack(*SIZES, 2, 0.1)),
     "decoder block": (any_like, lambda: of_target(DecoderBlock(*SIZES, 0.1))),
     "decoder stack": (any_like, lambda: of_target(DecoderStack(*SIZES, 2, 0.1))),
-    "rotary attention": (any_like, Rotary),
     "attention of PyTorch with dropout": (encoder_like, lambda: torch_attention(0.2, False)),
     "attention of PyTorch, frozen": (
         encoder_like, lambda: frozen(torch_attention(), "in_proj_weight")),

@@ -148,11 +148,3 @@ def test_a_text_that_has_ended_goes_on_with_nothing_else():
     assert texts.tolist() == [[1, 5, 3], [1, 3, 3]]
     each = torch.tensor(9.0).log()
     torch.testing.assert_close(totals, torch.stack([-2 * each, -each]))
-
-
-@pytest.mark.parametrize("beam_size", [1, 2])
-def test_beams_of_a_sentence_that_is_done_are_not_computed_any_more(beam_size):
-    net, lens = OfLength(), torch.tensor([3, 1, 2])
-    src = torch.zeros(3, 3).long()
-    beam_search_batch(net, src, lens, *ENDS, 50, beam_size)
-    assert net.rows[0] == 3 * beam_size > net.rows[-1] == beam_size

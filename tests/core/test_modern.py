@@ -176,14 +176,3 @@ def test_the_loss_is_that_of_the_next_token():
             due -= log_probs[row[i]]
     torch.testing.assert_close(nats, due / 5)
     assert count == 5
-
-
-def test_a_text_has_a_greatest_length():
-    net = tiny_model()
-    _, caches = net(torch.ones(1, 39, dtype=torch.long))
-    net(torch.tensor([[1]]), caches)
-    said = r"text \(41 tokens\) must be at most max_len \(40\) long"
-    with pytest.raises(ValueError, match=said):
-        net(torch.tensor([[1, 1]]), caches)
-    with pytest.raises(ValueError, match=said):
-        net(torch.ones(1, 41, dtype=torch.long))

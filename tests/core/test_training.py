@@ -359,16 +359,6 @@ def test_without_a_batch_there_is_no_loss(device):
         evaluate(perceptron(), DataLoader(Nothing()), squared_error, device)
 
 
-def test_an_interrupted_evaluation_leaves_the_net_in_training_mode(device):
-    def stopped(net, batch):
-        raise KeyboardInterrupt
-
-    net = perceptron()
-    with pytest.raises(KeyboardInterrupt):
-        evaluate(net, squares(), stopped, device)
-    assert net.training
-
-
 def test_the_best_epoch_can_be_kept(device):
     """Validation on other data, of which the first epochs know more than the last."""
     x = torch.rand(40, 1)
@@ -401,35 +391,6 @@ def test_a_step_waits_for_nothing(monkeypatch, device):
             patch.setattr(torch.Tensor, name, refuse)
         results = train_step(net, batch, LOSS, optimizer)
     assert [type(result) for result in results] == [torch.Tensor] * 3
-
-
-def test_an_epoch_waits_once(monkeypatch):
-    """Until the figures of all its steps go to the CPU together."""
-    net, data = tiny_net().train(), toy_data(batch_size=2)
-    optimizer = torch.optim.Adam(net.parameters(), fused=True)
-    schedule = torch.optim.lr_scheduler.ConstantLR(optimizer, 1.0)
-    batches, waited = [*data], []
-
-    def noting(real):
-        def method(self, *args, **kwargs):
-            waited.append(real.__name__)
-            return real(self, *args, **kwargs)
-
-        return method
-
-    real_on_cpu, steps = training.on_cpu, []
-
-    def on_cpu(rows):
-        steps.append((len(rows), [*waited]))
-        return real_on_cpu(rows)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(training, "on_cpu", on_cpu)
-        patch.setattr(torch.Tensor, "is_cpu", property(lambda self: False))
-        for name in ("item", "tolist", "cpu", "numpy", "__bool__", "__float__"):
-            patch.setattr(torch.Tensor, name, noting(getattr(torch.Tensor, name)))
-        train_epoch(net, batches, LOSS, optimizer, schedule, CPU)
-    assert len(batches) > 1 and steps == [(len(batches), [])]
 
 
 def test_batches_need_no_length(device):

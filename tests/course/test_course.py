@@ -82,18 +82,6 @@ def test_each_answer_cell_is_marked_once(student):
     assert found == list(EXERCISES)
 
 
-@pytest.mark.parametrize("change", [for_students, for_instructors])
-def test_the_same_book_gives_the_same_bytes(change, tmp_path):
-    files = []
-    for name in ("a", "b"):
-        write_copies(change, ROOT, tmp_path / name)
-        files.append({
-            path.relative_to(tmp_path / name): path.read_bytes()
-            for path in (tmp_path / name).rglob("*") if path.is_file()
-        })  # fmt: skip
-    assert files[0] == files[1]
-
-
 @for_each(NOTEBOOKS)
 def test_an_instructor_has_all_and_more(path):
     before, after = sources([read(path)]), sources([for_instructors(read(path))])

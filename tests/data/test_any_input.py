@@ -169,14 +169,6 @@ def test_any_file_is_read_or_refused(folder, content):
     read_in_every_way(path)
 
 
-@examples(200)
-@given(spoiled(CONTENT.map(lambda content: gzip.compress(content, 1))))
-def test_any_gzip_file_is_read_or_refused(folder, content):
-    path = folder / "own.tsv.gz"
-    path.write_bytes(content)
-    read_in_every_way(path)
-
-
 @pytest.mark.parametrize("suffix", [".tsv", ".tsv.gz"])
 def test_a_line_without_an_end_does_not_fill_the_memory(tmp_path, suffix):
     """Of 100 kB, unpacked 100 MB."""

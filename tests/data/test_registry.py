@@ -291,25 +291,6 @@ def test_two_processes_at_once_download_once(served, process, tmp_path):
     assert path.read_text(encoding="utf-8") == TEXT and files(tmp_path) == [path.name]
 
 
-def test_a_killed_process_blocks_nobody_and_what_it_left_goes(
-    served, process, tmp_path
-):
-    whole = served["answer"]
-    served["answer"] = lambda handler: stalls(handler, served)
-    child = process()
-    go(child)
-    for _ in range(600):
-        if any(path.stat().st_size for path in tmp_path.rglob("*.came")):
-            break
-        time.sleep(0.1)
-    child.kill()
-    child.wait()
-    assert files(tmp_path) == [".pairs.txt.came"]  # half of it, under another name
-    served["answer"] = whole
-    (path,) = registry.find_paths("set")
-    assert path.read_text(encoding="utf-8") == TEXT and files(tmp_path) == [path.name]
-
-
 # Archives that are what is registered, and still no good
 
 

@@ -180,14 +180,6 @@ def test_a_module_stands_alone_and_defines_each_name_once(make):
     assert len(names) == len(set(names))
 
 
-def test_what_a_module_imports_comes_before_it_and_once():
-    text = figures.browser_module("positions.js")
-    # both positions.js and lines.js ask for it
-    assert text.count("function make(") == 1
-    assert text.index("function make(") < text.index("function lines(")
-    assert text.index("function lines(") < text.index("function render(")
-
-
 @each_figure
 def test_a_still_picture_with_a_text_comes_along(make):
     figure = make()

@@ -233,18 +233,6 @@ def test_what_an_address_asks_for_in_vain_is_ignored_and_said(show, make):
         page.close()
 
 
-def test_two_figures_of_a_page_have_their_states_in_one_address(show):
-    makers = [FIGURES["explore_masks"], FIGURES["explore_heads"]]
-    page = show([make() for make in makers])
-    page.get_by_label("Causal mask").uncheck()
-    page.locator("select").first.select_option("4")
-    address = address_of(page)
-    assert "masks.causal=false" in address and "heads.num_heads=4" in address
-    other = show([make() for make in makers], address=address)
-    assert not other.get_by_label("Causal mask").is_checked()
-    assert other.locator("select").first.input_value() == "4"
-
-
 @each_figure
 def test_a_figure_fits_a_narrow_screen_and_names_its_controls(show, make):
     page = show([make()], width=360)
@@ -280,17 +268,6 @@ def test_a_word_is_text_whatever_it_holds(show, make):
     assert page.locator(".d2lmini-figure :is(b, img, script)").count() == 0
     text = page.locator(".d2lmini-figure").inner_html()
     assert html.escape("<b>", quote=False) in text
-
-
-def test_the_explanation_is_about_what_is_shown(show):
-    """A control that moves under an explained number changes the explanation, too."""
-    _, figure = alone(show, figures.explore_attention(d_k=1024))
-    cell = figure.locator("td[role=gridcell]").first
-    cell.hover()
-    before = figure.locator(".explanation").inner_text()
-    figure.get_by_label("Similarity").select_option("cosine")
-    after = figure.locator(".explanation").inner_text()
-    assert after != before and cell.inner_text() in after
 
 
 def test_a_line_leads_from_the_german_word_to_the_english_one(show):
@@ -393,17 +370,6 @@ def test_heads_read_what_the_classes_read(show, order):
     blocks = numbers[own].view(4, 2)
     # one matrix
     assert torch.equal(blocks, blocks[:1].expand(4, 2)) == (order == "split")
-
-
-@pytest.mark.parametrize("width", [360, 800])
-def test_no_map_of_a_head_is_cut(show, width):
-    """Where all of them do not fit, their box can be scrolled."""
-    page = show([figures.explore_heads()])
-    page.set_viewport_size({"width": width, "height": 900})
-    page.get_by_role("button", name="Eight heads", exact=True).click()
-    cut = "maps => maps.filter((map) => map.scrollHeight > map.clientHeight + 1).length"
-    maps = page.locator(".heads .matrix")
-    assert maps.count() == 8 and maps.evaluate_all(cut) == 0
 
 
 def test_of_a_sentence_each_line_is_one_stop_and_arrows_walk_in_it(show):
