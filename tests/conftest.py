@@ -78,9 +78,7 @@ def fra_eng(monkeypatch):
 
     path = data_folder() / REGISTRY["fra-eng"].splits["train"][0].path
     if not path.exists():
-        pytest.skip(
-            f"fra-eng is not at {path}; set D2LMINI_DATA to the folder that holds it"
-        )
+        pytest.skip(f"fra-eng is not at {path}; set D2LMINI_DATA to its folder")
     return path
 
 

@@ -101,9 +101,7 @@ def test_the_exercises_are_numbered_as_the_table_says():
         named = [(e["label"], e["number"]) for e in found]
         numbers = [f"{page.number}.{n}" for n in range(1, page.exercises + 1)]
         due = [*zip(page.exercise_names, numbers, strict=True)]
-        remedy = (
-            f"a new exercise of {page.file}: count it in d2lmini/support/chapters.py"
-        )
+        remedy = f"a new exercise of {page.file}: count it in support/chapters.py"
         assert named == due, remedy
 
 
@@ -153,9 +151,8 @@ def notebooks_are_canonical(path):
 def cells_are_short(path):
     # Without the one that no page shows, which gets the package.
     _, *shown = cells(path, "code")
-    sources = (
-        re.sub(r"^from .* import \([^)]*\)", "", c.source, flags=re.M) for c in shown
-    )
+    imports = re.compile(r"^from .* import \([^)]*\)", re.M)
+    sources = (imports.sub("", cell.source) for cell in shown)
     lengths = [len(source.splitlines()) for source in sources]
     assert max(lengths) <= 45
     if path in CHAPTERS:

@@ -37,9 +37,7 @@ NUMBERS = np.linspace(0, 1, 64).reshape(1, 1, 8, 8)
 
 
 def test_a_notebook_shows_a_plot_as_svg():
-    code = (
-        "from d2lmini import show_curves\nshow_curves([1, 2], {'a': [3, 4]}, 'x', 'y')"
-    )
+    code = "from d2lmini import *\nshow_curves([1, 2], {'a': [3, 4]}, 'x', 'y')"
     cell = nbformat.v4.new_code_cell(code)
     NotebookClient(nbformat.v4.new_notebook(cells=[cell])).execute()
     ((output),) = cell.outputs

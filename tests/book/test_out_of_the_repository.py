@@ -121,9 +121,8 @@ def test_the_wheel_has_everything_and_is_the_same_each_time(tmp_path):
         found.append((tmp_path / name / addresses.wheel_name()).read_bytes())
     assert found[0] == found[1]
     assert len(found[0]) <= 3_000_000
-    listing = subprocess.run(
-        ["git", "ls-files", "d2lmini"], cwd=ROOT, capture_output=True, text=True
-    )
+    command = ["git", "ls-files", "d2lmini"]
+    listing = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if listing.returncode:
         pytest.skip("not a git checkout")
     with zipfile.ZipFile(tmp_path / "once" / addresses.wheel_name()) as wheel:
@@ -185,9 +184,8 @@ def test_a_notebook_from_a_site_finds_the_package_and_the_other_pages_there(tmp_
     code, *markdown = [b for a, b in zip(before, after, strict=True) if a != b]
     assert f"{SITE}/{addresses.wheel_name()}" in "".join(code["source"])
     assert {cell["cell_type"] for cell in markdown} == {"markdown"}
-    links = re.findall(
-        r"\]\(([^)]*)\)", "".join(line for c in after for line in c["source"])
-    )
+    lines = "".join(line for c in after for line in c["source"])
+    links = re.findall(r"\]\(([^)]*)\)", lines)
     assert f"{SITE}/book/glossary.html#term-attention" in links
     assert all(link.startswith(("#", "https://")) for link in links)
 

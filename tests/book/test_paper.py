@@ -29,10 +29,8 @@ def body(markup):
 def chapters():
     """A chapter and a glossary, as paper has them."""
     glossary = '<section id="words"><h1>Glossary</h1></section>'
-    found = [
-        paper.Chapter("02-masks", "The pieces", body(PAGE)),
-        paper.Chapter("glossary", "Back matter", body(glossary)),
-    ]
+    pages = ("02-masks", "The pieces", PAGE), ("glossary", "Back matter", glossary)
+    found = [paper.Chapter(name, part, body(text)) for name, part, text in pages]
     paper.lead_to_ids(found, None)
     return found
 
@@ -90,6 +88,5 @@ def test_a_still_picture_says_where_the_live_figure_is(address, place):
     )
     paper.show_stills(cell, "book/02-masks", address)
     assert cell.figure["id"] == "figure-masks"
-    assert cell.figcaption.get_text() == (
-        f"Masks, as the page first shows it. Live in {place}"
-    )
+    said = f"Masks, as the page first shows it. Live in {place}"
+    assert cell.figcaption.get_text() == said

@@ -76,9 +76,7 @@ def test_links_lead_somewhere(path):
 
 def test_the_list_of_sources_is_that_of_the_references():
     path = ROOT / "book" / "bibliography.md"
-    assert path.read_text(encoding="utf-8") == page(), (
-        "run python -m tools.bibliography"
-    )
+    assert path.read_text("utf-8") == page(), "run python -m tools.bibliography"
 
 
 @every_page
@@ -91,9 +89,8 @@ def test_sources_are_called_by_their_names(path):
 
 @every_notebook
 def test_everything_becomes_a_directive(path):
-    text = "\n".join(
-        c.source for c in expanded(path).cells if c.cell_type == "markdown"
-    )
+    cells = (c for c in expanded(path).cells if c.cell_type == "markdown")
+    text = "\n".join(cell.source for cell in cells)
     for left in ("<details", "<summary", "bibliography.md#", "<a id=", "### Exercise"):
         assert left not in text
 

@@ -8,24 +8,19 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
-    "project"
-]
+PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PACKAGE["optional-dependencies"]
 
 
 def lines(name):
     """The lines of a requirements file, comments gone."""
     text = (ROOT / name).read_text(encoding="utf-8")
-    return [
-        s for line in text.splitlines() if (s := re.sub(r"(^|\s)#.*", "", line).strip())
-    ]
+    bare = (re.sub(r"(^|\s)#.*", "", line).strip() for line in text.splitlines())
+    return [line for line in bare if line]
 
 
-PINNED = {
-    canonicalize_name(r.name): r
-    for r in map(Requirement, lines("requirements.txt")[1:])
-}
+PINNED = [Requirement(line) for line in lines("requirements.txt")[1:]]
+PINNED = {canonicalize_name(pinned.name): pinned for pinned in PINNED}
 
 
 def test_everything_is_pinned():

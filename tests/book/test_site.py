@@ -48,9 +48,8 @@ def scripts_after(handler, body="", page="book/a"):
 def test_scripts_wait_but_for_those_that_figures_need():
     waiting = dict(scripts_after(offline_book.defer_scripts))
     assert waiting["doctools.js"] and not waiting["loader.js"] and not waiting[None]
-    assert not any(
-        dict(scripts_after(offline_book.defer_scripts, page="search")).values()
-    )
+    on_search = dict(scripts_after(offline_book.defer_scripts, page="search"))
+    assert not any(on_search.values())
 
 
 def paragraph(text):
@@ -86,15 +85,13 @@ def site(folder, address):
     said = paragraph('What does "it" hide?')
     env = SimpleNamespace(found_docs={"book/index"}, get_doctree=lambda page: said)
     site_pages.settle_address(None, config)
-    return SimpleNamespace(
-        config=config, env=env, outdir=folder, builder=SimpleNamespace(format="html")
-    )
+    html = SimpleNamespace(format="html")
+    return SimpleNamespace(config=config, env=env, outdir=folder, builder=html)
 
 
 def tags(html):
-    return dict(
-        re.findall(r'<meta (?:name|property)="([^"]+)" content="([^"]*)"', html)
-    )
+    meta = r'<meta (?:name|property)="([^"]+)" content="([^"]*)"'
+    return dict(re.findall(meta, html))
 
 
 def test_without_an_address_nothing_names_one(tmp_path):
@@ -126,9 +123,8 @@ def test_with_an_address_there_are_a_card_and_a_map(tmp_path, written):
     once = card.read_bytes()
     site_pages.write_files(app, None)
     assert card.read_bytes() == once
-    assert f"Sitemap: {ADDRESS}sitemap.xml" in (tmp_path / "robots.txt").read_text(
-        "utf-8"
-    )
+    robots = (tmp_path / "robots.txt").read_text("utf-8")
+    assert f"Sitemap: {ADDRESS}sitemap.xml" in robots
     places = ElementTree.parse(tmp_path / "sitemap.xml").iterfind(".//{*}loc")
     assert [place.text for place in places] == [ADDRESS + "book/index.html"]
 

@@ -46,13 +46,10 @@ def test_every_sentence_that_is_named_is_there_once(path):
         named = [
             start for start, hits in zip(shows, found, strict=True) if len(hits) != 1
         ]
-        remedy = (
-            f"change `shows` in the metadata of cell {cell.id}: each must begin one"
-        )
+        remedy = f"change `shows` of cell {cell.id} in its metadata: each begins one"
         assert not named, f"{remedy} sentence of the cell"
-        assert len({hits[0] for hits in found}) == len(found), (
-            f"{remedy} other sentence"
-        )
+        once = {hits[0] for hits in found}
+        assert len(once) == len(found), f"{remedy} other sentence"
 
 
 @each_chapter
@@ -61,9 +58,8 @@ def test_no_exercise_no_answer_and_one_question_is_on_a_slide(path):
         assert not EXERCISE.fullmatch(cell.source)
         assert not SOLUTION.fullmatch(cell.source)
         assert "check.exercise(" not in cell.source
-    shown = [
-        c.source for c in deck_of(path) if c.metadata.slideshow.slide_type != "notes"
-    ]
+    of_slides = (c for c in deck_of(path) if c.metadata.slideshow.slide_type != "notes")
+    shown = [cell.source for cell in of_slides]
     text = "\n".join(shown)
     assert "<details>" not in text and "](" not in text
     (question,) = (part for part in shown if part.startswith("## Question\n"))

@@ -86,9 +86,8 @@ def test_a_film_stops_when_no_motion_is_wanted_and_can_be_walked_through(film):
 def swipe(page, start, way):
     """A finger is put down, moves in ten steps, and is lifted."""
     finger = page.context.new_cdp_session(page)
-    points = [
-        [at + by * n / 10 for at, by in zip(start, way, strict=True)] for n in range(11)
-    ]
+    (x, y), (dx, dy) = start, way
+    points = [[x + dx * n / 10, y + dy * n / 10] for n in range(11)]
     for kind, point in [
         ("touchStart", points[0]),
         *(("touchMove", p) for p in points[1:]),

@@ -36,9 +36,8 @@ def lab(tmp_path_factory):
     own_copy.mkdir()
     for path in [*NOTEBOOKS, *BOOK.glob("*.md")]:
         shutil.copy(path, own_copy)
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(c) for c in CELLS]
-    )
+    cells = [*map(nbformat.v4.new_code_cell, CELLS)]
+    notebook = nbformat.v4.new_notebook(cells=cells)
     names = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook.metadata.kernelspec = names
     nbformat.write(notebook, own_copy / "figure.ipynb")
@@ -115,9 +114,8 @@ def test_a_notebook_reads_right(opened, path):
     # A cell is in the page before its text is: wait for all of it, and for the formulas.
     closed = page.locator(".jp-Notebook details")
     expect(closed).to_have_count(source.count("<details>"), timeout=60_000)
-    page.wait_for_function(
-        "() => !document.querySelector('.jp-Notebook').innerText.includes('$')"
-    )
+    is_set = "() => !document.querySelector('.jp-Notebook').innerText.includes('$')"
+    page.wait_for_function(is_set)
     texts = page.locator(".jp-Notebook .jp-MarkdownOutput")
     for text in texts.all_inner_texts():
         assert not RAW.search(text), text

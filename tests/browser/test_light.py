@@ -81,9 +81,8 @@ def test_nothing_looks_otherwise_with_all_styles(visit, name, how):
 
 
 def test_each_icon_of_a_page_is_in_a_font(built):
-    rules = re.findall(
-        r'([^{}]*)\{content:"\\(\w+)"\}', whole("pydata-sphinx-theme.css")
-    )
+    styles = whole("pydata-sphinx-theme.css")
+    rules = re.findall(r'([^{}]*)\{content:"\\(\w+)"\}', styles)
     codes = {
         name: int(code, 16)
         for selectors, code in rules

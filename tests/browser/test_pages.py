@@ -43,9 +43,8 @@ HIDE_THE_LIKES = """() => {
 def inaccessible(page):
     """What axe finds on a page in its two themes, but for the theme's own faults."""
     contrast, violations = "color-contrast", {"resultTypes": ["violations"]}
-    tried = [
-        Axe().run(page, options=violations | {"rules": {contrast: {"enabled": False}}})
-    ]
+    rest = violations | {"rules": {contrast: {"enabled": False}}}
+    tried = [Axe().run(page, options=rest)]
     for scheme in ("light", "dark"):  # of all the rules, one sees colours
         page.emulate_media(color_scheme=scheme)
         page.evaluate(HIDE_THE_LIKES)
@@ -131,9 +130,8 @@ def test_a_picture_of_the_page(visit, width, page_name, pytestconfig):
 def test_the_translator_writes_what_the_net_of_its_page_wrote(visit, built):
     """From the notebook through the cache and the page to the browser: the same weights."""
     source = (built / "book" / "09-attention-maps.html").read_text(encoding="utf-8")
-    still = re.search(r"while the net translates (.*?): a row", html.unescape(source))[
-        1
-    ]
+    said = re.search(r"while the net translates (.*?): a row", html.unescape(source))
+    still = said[1]
     page = visit("file", "book/09-attention-maps.html").page
     figure = page.locator("#figure-translator")
     english = figure.get_by_label("English").input_value()

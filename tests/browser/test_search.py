@@ -33,9 +33,8 @@ def test_a_result_names_its_section_and_marks_the_words(visit, built, scheme):
     opened = search(visit, scheme, "Label Smoothing")
     page = opened.page
     found = results(page)
-    assert page.locator(".search-summary").inner_text() == (
-        f"{len(found)} sections of the book"
-    )
+    said = page.locator(".search-summary").inner_text()
+    assert said == f"{len(found)} sections of the book"
     place = "book/glossary.html#term-label-smoothing"
     assert found[0][:2] == ["Glossary › label smoothing", place]
     sections = [link for _, link, _, _ in found]
@@ -57,9 +56,8 @@ def test_the_dialog_of_every_page_leads_to_the_results(visit, shortcut):
     opened = visit("file", "book/02-masks.html", width=400)
     page = opened.page
     if shortcut == "click":
-        page.locator("article, .bd-header-article").locator(
-            "button.search-button"
-        ).first.click()
+        buttons = page.locator(":is(article, .bd-header-article) button.search-button")
+        buttons.first.click()
     else:
         page.keyboard.press(shortcut)
     page.keyboard.type("beam")
@@ -88,9 +86,8 @@ def test_words_that_are_not_in_the_book(visit, words):
     assert results(opened.page) == []
     text = opened.page.locator(".search-summary").inner_text()
     assert text == "No section of the book has all these words."
-    assert (
-        opened.page.locator("#search-results img, #search-results script").count() == 0
-    )
+    markup = "#search-results img, #search-results script"
+    assert opened.page.locator(markup).count() == 0
     assert opened.page.locator("main input[name=q]").input_value() == words
     assert opened.problems == []
 

@@ -78,9 +78,8 @@ def test_tab_stays_on_the_slide(open_deck):
     page.evaluate(GO_TO, ".d2lmini-figure")
     for _ in range(3):
         page.keyboard.press("Tab")
-        assert page.evaluate(
-            "Reveal.getCurrentSlide().contains(document.activeElement)"
-        )
+        inside = "Reveal.getCurrentSlide().contains(document.activeElement)"
+        assert page.evaluate(inside)
     page.evaluate("Reveal.toggleOverview()")
     assert not page.locator(".slides [inert]").count()
 
@@ -97,10 +96,8 @@ def test_a_deck_prints_a_slide_a_page(open_deck, visit):
 
 def test_the_zip_has_every_picture_of_the_pages_with_its_caption(built):
     with zipfile.ZipFile(built / "figures.zip") as figures:
-        files = {
-            name.removeprefix("figures/"): figures.read(name)
-            for name in figures.namelist()
-        }
+        names = figures.namelist()
+        files = {n.removeprefix("figures/"): figures.read(n) for n in names}
     rows = [*csv.DictReader(io.StringIO(files.pop("captions.csv").decode()))]
     assert b"CC BY 4.0" in files.pop("LICENSE.txt")
     assert [row["file"] for row in rows] == list(files)

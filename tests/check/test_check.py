@@ -98,9 +98,8 @@ def as_pytorch_does(attention, X):
     ours = attention(WIDTH, 2, 0.0)
     theirs = nn.MultiheadAttention(WIDTH, 2, bias=False, batch_first=True)
     matrices = [*theirs.in_proj_weight.chunk(3), theirs.out_proj.weight]
-    for layer, matrix in zip(
-        (ours.W_q, ours.W_k, ours.W_v, ours.W_o), matrices, strict=True
-    ):
+    layers = ours.W_q, ours.W_k, ours.W_v, ours.W_o
+    for layer, matrix in zip(layers, matrices, strict=True):
         rows, columns = layer.weight.shape
         layer.weight.data.copy_(matrix[:rows, :columns])
     return check.matches(lambda X: ours(X, X, X), lambda X: theirs(X, X, X)[0], X)
@@ -116,9 +115,8 @@ def loss_is_of_real_tokens(loss, X):
     def flat(logits):
         return loss(logits, torch.zeros(3, STEPS, dtype=torch.long), LENS)
 
-    return check.matches(
-        flat, lambda logits: torch.tensor(WIDTH).log(), torch.zeros_like(X)
-    )
+    due = torch.tensor(WIDTH).log()
+    return check.matches(flat, lambda logits: due, torch.zeros_like(X))
 
 
 # For each exhibit: how its property is applied, and what it must hold for.
@@ -305,9 +303,7 @@ def test_a_check_leaves_random_numbers_and_weights_as_they_were(X):
     check.every_parameter_trained(block, X)
     check.matches(block, block, X)
     assert torch.equal(torch.get_rng_state(), before)
-    assert all(
-        torch.equal(p, was) for p, was in zip(block.parameters(), weights, strict=True)
-    )
+    assert all(map(torch.equal, block.parameters(), weights))
 
 
 def test_matches_compares_the_dtype_and_each_part_of_a_tuple(X):
@@ -315,9 +311,8 @@ def test_matches_compares_the_dtype_and_each_part_of_a_tuple(X):
     assert not found
     assert found.sentence == "The output is torch.float64 instead of torch.float32."
     assert check.matches(lambda X: (X, [2 * X, None]), lambda X: (X, [2 * X, None]), X)
-    assert not check.matches(
-        lambda X: (X, [2 * X, None]), lambda X: (X, [3 * X, None]), X
-    )
+    one, other = lambda X: (X, [2 * X, None]), lambda X: (X, [3 * X, None])
+    assert not check.matches(one, other, X)
     assert not check.matches(lambda X: (X, None), lambda X: (X, X), X)
     found = check.matches(lambda X: (X, X), lambda X: (X,), X)
     assert found.sentence == "The output has 2 parts instead of 1."
@@ -340,9 +335,8 @@ def test_a_block_that_sees_too_little(X):
     mask = padding_mask(LENS, STEPS)
     attend = check.as_block(scaled_dot_product_attention)
     assert check.sees_what_it_may(attend, X, mask)
-    found = check.sees_what_it_may(
-        lambda X, mask: attend(X, padding_mask(LENS - 1, STEPS)), X, mask
-    )
+    shorter = padding_mask(LENS - 1, STEPS)
+    found = check.sees_what_it_may(lambda X, mask: attend(X, shorter), X, mask)
     assert not found
     assert found.sentence == "The output at position 0 does not depend on position 5."
 

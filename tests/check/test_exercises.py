@@ -285,9 +285,8 @@ def test_each_property_of_an_exercise_rejects_a_mistake(exercise):
     for holds in exercise.properties:
         assert holds(exercise.reference)
     if exercise.properties:
-        broken = [
-            grading._broken(exercise, mistake) for mistake in exercise.mistakes.values()
-        ]
+        mistakes = exercise.mistakes.values()
+        broken = [grading._broken(exercise, mistake) for mistake in mistakes]
         assert any(broken)
 
 

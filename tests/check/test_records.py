@@ -177,9 +177,8 @@ def test_made_up_entries_are_refused(tmp_path, exercises, rule):
 
 
 def box(verdict, message="One <2> thing.\nwith     x = <1>"):
-    return Verdict(
-        "masks-1", verdict, message, ("a < b", "b", "c"), "1 of the 5 are right."
-    )
+    hints, counted = ("a < b", "b", "c"), "1 of the 5 are right."
+    return Verdict("masks-1", verdict, message, hints, counted)
 
 
 @pytest.mark.parametrize("verdict", ["right", "almost", "wrong", "not attempted"])
@@ -201,9 +200,8 @@ def test_a_verdict_is_text_and_a_box(verdict):
 
 def test_in_a_notebook_a_box_is_shown_and_elsewhere_text(capsys):
     check.exercise("masks-3", softmax)
-    assert capsys.readouterr().out == (
-        "masks-3: right. All 9 cases agree. The properties hold.\n"
-    )
+    said = "masks-3: right. All 9 cases agree. The properties hold.\n"
+    assert capsys.readouterr().out == said
     shell = InteractiveShell.instance()
     try:
         with capture_output() as captured:

@@ -62,9 +62,8 @@ def test_equals_pytorch_module(bias):
     queries, keys, values = (torch.randn(2, steps, 12) for steps in (4, 5, 5))
     mask = padding_mask(torch.tensor([5, 2]), 5)
     blocked = ~mask[:, 0, 0]  # there, True = may not attend
-    expected, weights = theirs(
-        queries, keys, values, key_padding_mask=blocked, average_attn_weights=False
-    )
+    settings = {"key_padding_mask": blocked, "average_attn_weights": False}
+    expected, weights = theirs(queries, keys, values, **settings)
     output = ours(queries, keys, values, mask)
     torch.testing.assert_close(output, expected, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(ours.attention_weights, weights, atol=1e-5, rtol=1e-5)
@@ -117,9 +116,7 @@ def test_dropout_acts_in_training_only_and_not_on_the_kept_weights():
 def test_arguments_are_not_changed(seed):
     torch.manual_seed(seed)
     attention = MultiHeadAttention(8, 2, 0.5)
-    arguments = [torch.randn(2, 3, 8) for _ in range(3)] + [
-        torch.rand(2, 1, 3, 3) < 0.5
-    ]
+    arguments = [*torch.randn(3, 2, 3, 8), torch.rand(2, 1, 3, 3) < 0.5]
     before = [argument.clone() for argument in arguments]
     attention(*arguments)
     assert all(torch.equal(a, b) for a, b in zip(arguments, before, strict=True))

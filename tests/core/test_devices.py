@@ -36,9 +36,7 @@ def test_mps_is_taken_only_if_it_computes_what_the_cpu_does(monkeypatch, error):
     if error in (0.0, 1e-6):
         assert try_gpu() == torch.device("mps")
         return
-    with pytest.warns(
-        RuntimeWarning, match="mps differs from the CPU by .* the CPU is used"
-    ):
+    with pytest.warns(RuntimeWarning, match="mps differs from the CPU by"):
         assert try_gpu() == torch.device("cpu")
     assert try_gpu() == torch.device("cpu")  # and says so once
 

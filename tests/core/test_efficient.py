@@ -14,9 +14,8 @@ pytestmark = pytest.mark.usefixtures("each_device")
 
 
 def inputs(steps, seed=0):
-    return [
-        torch.randn(2, 3, steps, 4, generator=generator(seed + n)) for n in range(3)
-    ]
+    shape = 2, 3, steps, 4
+    return [torch.randn(shape, generator=generator(seed + n)) for n in range(3)]
 
 
 @for_each(itertools.product([1, 2, 5, 8, 9], [1, 2, 3, 8, 20]))

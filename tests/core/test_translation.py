@@ -89,9 +89,8 @@ def test_predict_gives_words_and_the_weights_of_the_pass():
 
 
 def test_unknown_words_are_translated_with_a_warning_that_names_them():
-    with pytest.warns(
-        UserWarning, match=r"not in the vocabulary, read as <unk>: \['qux', 'zip'\]"
-    ):
+    said = r"not in the vocabulary, read as <unk>: \['qux', 'zip'\]"
+    with pytest.warns(UserWarning, match=said):
         translation, _ = predict_seq2seq(random_net(0), "qux zip", SRC, TGT, 6, CPU)
     assert isinstance(translation, str)
     with warnings.catch_warnings():

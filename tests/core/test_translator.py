@@ -47,9 +47,8 @@ def test_a_look_is_at_the_translation_that_is_made(translator):
     assert look.read[-1] == "<eos>" and "".join(look.read[:-1]) == "▁he▁is▁calm▁."
     layers, heads, *places = look.cross.shape
     assert [layers, heads] == [2, 2] and places == [len(look.written), len(look.read)]
-    torch.testing.assert_close(
-        look.cross.sum(dim=-1), torch.ones(look.cross.shape[:-1])
-    )
+    sums = look.cross.sum(dim=-1)
+    torch.testing.assert_close(sums, torch.ones_like(sums))
     best = translator.vocab.to_tokens(look.probabilities.argmax(dim=-1).tolist())
     assert best == look.written
     with pytest.raises(ValueError, match="at least one word"):

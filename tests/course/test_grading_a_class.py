@@ -108,9 +108,7 @@ def notebook(*cells):
 
 def test_every_solution_of_the_book_has_all_points(marks):
     found = marks(list(TASKS.values()), **{name: RIGHT_CELLS[name] for name in TASKS})
-    wrong = {
-        n: m.message for n, m in found.items() if (m.verdict, m.share) != (RIGHT, 1.0)
-    }
+    wrong = [m.message for m in found.values() if (m.verdict, m.share) != (RIGHT, 1.0)]
     assert list(found) == list(TASKS) and wrong == {}
 
 
@@ -452,9 +450,8 @@ def test_a_notebook_of_a_student_copy_is_read(tmp_path):
 
 def marked(source, **metadata):
     """A notebook of one answer cell with metadata."""
-    return nbformat.writes(
-        new_notebook(cells=[new_code_cell(source, metadata=metadata)])
-    )
+    cell = new_code_cell(source, metadata=metadata)
+    return nbformat.writes(new_notebook(cells=[cell]))
 
 
 FIRST, OTHER = 'check.exercise("masks-1", f)', 'check.exercise("masks-1", g)'
@@ -463,12 +460,10 @@ OURS, NBGRADERS = (
     {"nbgrader": {"grade_id": "masks-1"}},
 )
 DEFINED, SECOND = "def my_count(): pass", 'check.exercise("masks-2", f)'
-PLAIN = {
-    "cells": [{"cell_type": "code", "source": ["check.exercise(\n", '"masks-1", f)']}]
-}
-OLD = nbformat.v3.new_notebook(
-    worksheets=[nbformat.v3.new_worksheet(cells=[nbformat.v3.new_code_cell(FIRST)])]
-)
+SOURCE = ["check.exercise(\n", '"masks-1", f)']
+PLAIN = {"cells": [{"cell_type": "code", "source": SOURCE}]}
+OLD = nbformat.v3.new_worksheet(cells=[nbformat.v3.new_code_cell(FIRST)])
+OLD = nbformat.v3.new_notebook(worksheets=[OLD])
 ENDS = f"x = 1\n{FIRST}"
 # name -> what is handed in, the answers by exercise, what the student is told
 HANDED_IN = {
@@ -525,9 +520,7 @@ def test_a_huge_notebook_is_not_read(tmp_path):
         file.truncate(200 * 1024**2)
     answers, problems = read_answers(path)
     assert answers == {}
-    assert problems == [
-        "the notebook has 200 MB; at most 50 MB are read: clear its outputs"
-    ]
+    assert "the notebook has 200 MB; at most 50 MB are read" in problems[0]
 
 
 # Whose it is.
@@ -545,9 +538,8 @@ def test_a_roster_of_a_platform_and_one_s_own(tmp_path):
         "Student,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,\n"
         '"Lovelace, Ada",4711,a1,ada@uni.example,one\n',
     )
-    assert [(s.id, s.name, s.aliases) for s in students] == [
-        ("4711", "Lovelace, Ada", ("a1", "ada@uni.example"))
-    ]
+    due = "4711", "Lovelace, Ada", ("a1", "ada@uni.example")
+    assert [(s.id, s.name, s.aliases) for s in students] == [due]
     text = "name;id\r\nAda;ada\r\nBob;bob\r\nBob;bob\r\n"
     students, problems = roster(tmp_path, text)
     assert [(s.id, s.name) for s in students] == [("ada", "Ada"), ("bob", "Bob")]
@@ -718,9 +710,8 @@ def autograder(tmp_path_factory):
         archive.extractall(folder / "source")
     for name in ("results", "submission", "venv/bin"):
         (folder / name).mkdir(parents=True)
-    (folder / "venv/bin/python").write_text(
-        f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8"
-    )
+    script = f'#!/bin/sh\nexec "{sys.executable}" "$@"\n'
+    (folder / "venv/bin/python").write_text(script, encoding="utf-8")
     (folder / "venv/bin/python").chmod(0o755)
     return folder
 
@@ -740,9 +731,8 @@ def test_the_autograder_grades(autograder):
     done = run_autograder(autograder)
     assert done.returncode == 0, done.stderr
     told = json.loads((autograder / "results/results.json").read_text("utf-8"))
-    assert [test["score"] for test in told["tests"]] == [
-        task.points * (task.name in ("masks-3", "masks-5")) for task in MASKS
-    ]
+    due = [task.points * (task.name in ("masks-3", "masks-5")) for task in MASKS]
+    assert [test["score"] for test in told["tests"]] == due
 
 
 @ON_LINUX
@@ -750,9 +740,8 @@ def test_the_autograder_writes_results_when_everything_crashes(autograder):
     broken = autograder / "source/d2lmini/course/marking.py"
     kept = broken.read_text("utf-8")
     for text in ("def mark_all(*_): 1 / 0", "import os; os._exit(3)"):
-        broken.write_text(
-            f"{kept}\n\n{text}\n" if "mark_all" in text else text, encoding="utf-8"
-        )
+        text = f"{kept}\n\n{text}\n" if "mark_all" in text else text
+        broken.write_text(text, encoding="utf-8")
         run_autograder(autograder)
         told = json.loads((autograder / "results/results.json").read_text("utf-8"))
         assert told["score"] == 0 and "please tell your instructor" in told["output"]

@@ -54,9 +54,8 @@ def test_the_grammar_writes_the_files(grammar):
 
 def test_size_and_length():
     assert [len(tokenized(split)) for split in SPLITS] == [1800, 200, 200]
-    longest = max(
-        len(side.split()) for s in SPLITS for pair in tokenized(s) for side in pair
-    )
+    sides = (side for s in SPLITS for pair in tokenized(s) for side in pair)
+    longest = max(len(side.split()) for side in sides)
     assert longest <= 9  # with <eos>, 10 steps
 
 

@@ -209,9 +209,8 @@ def two_files(tmp_path, monkeypatch):
         for language, lines in (("de", german), ("en", english)):
             path = gzipped(tmp_path / f"own.{language}.gz", lines)
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            files.append(
-                File(path.name, "https://example.org", digest, path.stat().st_size)
-            )
+            size = path.stat().st_size
+            files.append(File(path.name, "https://example.org", digest, size))
         known = DataSet("none", PAIRS, {"train": tuple(files)})
         monkeypatch.setitem(registry.REGISTRY, "own", known)
         monkeypatch.setenv("D2LMINI_DATA", str(tmp_path))

@@ -126,9 +126,7 @@ def test_a_failed_download_says_what_to_do_and_leaves_nothing(
         served["body"] = served["body"][:50]
         if spoiled == "cut short unannounced":
             served["promised"] = 50
-    said = refused(
-        served, "could not download http://127.0.0.1:.*: set/pairs.txt could"
-    )
+    said = refused(served, "could not download http://127.0.0.1:.*: set/pairs.txt")
     assert f"put that file at {tmp_path / 'data' / 'set' / 'pairs.txt'}" in said
     assert served["file"].sha256 in said
 

@@ -16,9 +16,8 @@ def front_page():
     """The network of the front page, with the pieces that it has learned."""
     translator = SubwordTranslator.load(RESULTS / "fra-eng-full.safetensors")
     example = "Where is the library?"
-    return figures.explore_sentence(
-        translator.parts(), [example], translator.look(example)
-    )
+    look = translator.look(example)
+    return figures.explore_sentence(translator.parts(), [example], look)
 
 
 # Figure -> how many strings it gets, unless more are asked for

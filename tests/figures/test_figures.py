@@ -235,9 +235,8 @@ def test_a_live_cell_has_what_is_ready_and_computes_the_rest(make):
 
 
 def test_names_and_texts_cannot_leave_the_alternative_text():
-    html = figures.still(
-        figures.panels([torch.eye(2)], ["t"]), 'a "quote", <b> and </script>'
-    )
+    panels = figures.panels([torch.eye(2)], ["t"])
+    html = figures.still(panels, 'a "quote", <b> and </script>')
     assert "&quot;quote&quot;, &lt;b&gt; and &lt;/script&gt;" in html
 
 

@@ -36,9 +36,8 @@ def show(browser, tmp_path):
             "dialog", lambda dialog: page.problems.append(f"dialog {dialog.message}")
         )
         state = {"state": dependency_state(figures, drop_defaults=False)}
-        views = [
-            {"version_major": 2, "model_id": figure.model_id} for figure in figures
-        ]
+        ids = [figure.model_id for figure in figures]
+        views = [{"version_major": 2, "model_id": name} for name in ids]
 
         def script(kind, value):
             # Jupyter sorts the keys when it saves a notebook.
@@ -53,9 +52,8 @@ def show(browser, tmp_path):
         text = f"{cells}{script('state', state)}<script>{loader}</script>"
         path = tmp_path / f"{len(pages)}.html"
         css = f"<style>{CSS.read_text(encoding='utf-8')}</style>"
-        path.write_text(
-            f"<!doctype html><html><head>{css}</head><body>{text}</body>", "utf-8"
-        )
+        head, body = f"<head>{css}</head>", f"<body>{text}</body>"
+        path.write_text(f"<!doctype html><html>{head}{body}</html>", "utf-8")
         page.goto(path.as_uri() + address)
         page.wait_for_function("!document.querySelector('.d2lmini-still')")
         return page
@@ -286,12 +284,10 @@ def test_a_line_leads_from_the_german_word_to_the_english_one(show):
         if side:  # eight weights near 1/8: too small for the lines of other words
             assert sorted(end[0] for end in ends) == [*range(8)]
         else:  # the weight that is named is that of the thickest line
-            named = re.search(
-                r"([\d.]+)\.$", figure.locator(".explanation").inner_text()
-            )
-            widths = lines.evaluate_all(
-                "all => all.map(p => parseFloat(p.style.strokeWidth))"
-            )
+            said = figure.locator(".explanation").inner_text()
+            named = re.search(r"([\d.]+)\.$", said)
+            width = "all => all.map(p => parseFloat(p.style.strokeWidth))"
+            widths = lines.evaluate_all(width)
             assert max(widths) == pytest.approx(0.6 + 3.4 * float(named[1]), abs=0.025)
             assert max(widths) > min(widths) + 0.05
 
@@ -381,9 +377,8 @@ def test_of_a_sentence_each_line_is_one_stop_and_arrows_walk_in_it(show):
         words.first.focus()
         page.keyboard.press("ArrowRight")
         assert words.nth(1).evaluate("e => e === document.activeElement")
-        curves = figure.locator(".curve").evaluate_all(
-            "all => all.map((c) => c.classList.contains('faint'))"
-        )
+        faint = "all => all.map((c) => c.classList.contains('faint'))"
+        curves = figure.locator(".curve").evaluate_all(faint)
         assert True in curves  # those of other words
         assert "Point at" not in figure.locator(".explanation").inner_text()
 

@@ -52,10 +52,8 @@ def translator():
     torch.set_num_threads(1)
     data, src_vocab, tgt_vocab = load_data_nmt(64, NUM_STEPS, num_examples=None)
     sizes = 32, 64, NUM_HEADS, NUM_LAYERS, 0.1
-    net = EncoderDecoder(
-        TransformerEncoder(len(src_vocab), *sizes),
-        TransformerDecoder(len(tgt_vocab), *sizes),
-    )
+    encoder = TransformerEncoder(len(src_vocab), *sizes)
+    net = EncoderDecoder(encoder, TransformerDecoder(len(tgt_vocab), *sizes))
     train_seq2seq(net, data, 0.005, 6, tgt_vocab, torch.device("cpu"))
     return net.eval(), src_vocab, tgt_vocab
 
@@ -308,9 +306,8 @@ def real_translator():
 @pytest.fixture(scope="module")
 def real_page(browser, real_translator):
     examples = ["Where is the library?"]
-    figure = figures.explore_sentence(
-        real_translator.parts(), examples, real_translator.look(*examples)
-    )
+    look = real_translator.look(*examples)
+    figure = figures.explore_sentence(real_translator.parts(), examples, look)
     make = """(data, bytes) => {
         const { words, numbers } = wordsAndNumbers(bytes);
         window.split = makeSubwords(words.merges);
@@ -360,9 +357,8 @@ def test_the_classifier_s_verdict_agrees(browser):
     texts = read_labelled("reviews-mini", "val")
     vocab = Vocab([normalise(text) for text, _ in texts])
     torch.manual_seed(1)
-    net = Classifier(
-        TransformerEncoder(len(vocab), 32, 64, 4, 2, 0.1), 32, 2, 0.1
-    ).eval()
+    encoder = TransformerEncoder(len(vocab), 32, 64, 4, 2, 0.1)
+    net = Classifier(encoder, 32, 2, 0.1).eval()
     first = classify(net, texts[0][0], vocab, 30, torch.device("cpu"))
     shown = 4, 2, 30, [texts[0][0]], ["no", "yes"], first
     figure = figures.explore_verdict(net.state_dict(), vocab.idx_to_token, *shown)
@@ -404,9 +400,8 @@ def test_the_forecast_agrees(browser):
     page = open_page(browser, figure)
     in_page(net, 8)
     module = (Path(figures.__file__).parent / "forecast.js").read_text(encoding="utf-8")
-    page.add_script_tag(
-        content=re.sub("^import.*$", "", module, flags=re.M).replace("export ", "")
-    )
+    module = re.sub("^import.*$", "", module, flags=re.M).replace("export ", "")
+    page.add_script_tag(content=module)
     net = net.double()
     for path in past.double():
         with torch.no_grad():
@@ -425,23 +420,18 @@ def test_the_forecast_agrees(browser):
 
 def test_the_translator_of_captions_agrees(browser):
     """Logits and cross-attention, with learned positions and weights in few bits."""
-    pairs = [
-        (normalise(de), normalise(en)) for de, en in read_pairs("deu-eng-mini", "val")
-    ]
+    pairs = [[*map(normalise, pair)] for pair in read_pairs("deu-eng-mini", "val")]
     vocabs = [Vocab([pair[side] for pair in pairs]) for side in (0, 1)]
     torch.manual_seed(1)
     sizes = 16, 32, 4, 2, 0.1
-    net = EncoderDecoder(
-        TransformerEncoder(len(vocabs[0]), *sizes),
-        TransformerDecoder(len(vocabs[1]), *sizes),
-    ).eval()
+    encoder = TransformerEncoder(len(vocabs[0]), *sizes)
+    net = EncoderDecoder(encoder, TransformerDecoder(len(vocabs[1]), *sizes)).eval()
     for side in (net.encoder, net.decoder):
         side.embedding.positions = LearnedPositionalEncoding(16, 0.0, max_len=30)
     cross = torch.zeros(2, 4, 3, 3)
     words = [vocab.idx_to_token for vocab in vocabs]
-    figure = figures.explore_caption(
-        net.state_dict(), *words, 4, 26, [pairs[0][0]], "a b", cross
-    )
+    shown = 4, 26, [pairs[0][0]], "a b", cross
+    figure = figures.explore_caption(net.state_dict(), *words, *shown)
     page = open_page(browser, figure)
     in_page(net, BITS)
     net = net.double()
