@@ -66,6 +66,13 @@ def test_uniform_logits_give_log_v_whatever_the_padding(lens, vocab_size):
     assert loss.item() == pytest.approx(math.log(vocab_size), abs=1e-5)
 
 
+def test_every_id_of_a_vocabulary_counts_in_the_loss():
+    logits, labels = torch.randn(1, 200, 200), torch.arange(200)[None]
+    loss = masked_cross_entropy(logits, labels, torch.tensor([200]))
+    by_hand = -logits[0].log_softmax(-1).diagonal().mean()
+    torch.testing.assert_close(loss, by_hand)
+
+
 def test_loss_by_hand():
     """Two real tokens, given 1/2 and 1/4: (ln 2 + ln 4) / 2. The padded step is given 0."""
     probs = torch.tensor([[[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.0, 1.0, 0.0]]])
