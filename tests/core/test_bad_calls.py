@@ -67,7 +67,6 @@ from d2lmini import (
 )
 from d2lmini.data import (
     cut_padding,
-    data_folder,
     find_paths,
     read_labelled,
     within_one_word,
@@ -623,11 +622,6 @@ def test_a_bad_call_is_refused_clearly(case):
 def test_there_are_many_and_few_are_raw():
     names = [name_of(*case) for case in BAD]
     assert len(set(names)) == len(names) >= 133 and set(names) >= RAW and len(RAW) <= 12
-
-
-def test_the_home_folder_may_be_written_short(monkeypatch):
-    monkeypatch.setenv("D2LMINI_DATA", "~/data")
-    assert data_folder() == Path.home() / "data"
 
 
 def test_the_star_brings_the_plots():

@@ -7,7 +7,6 @@ import pytest
 from benchmarks import readme
 from benchmarks.recipes import common
 from benchmarks.recipes.common import record, summary
-from benchmarks.table import missed
 from d2lmini.support import ledger
 from d2lmini.support.ledger import recorded_runs
 
@@ -61,22 +60,6 @@ def test_a_new_setting_costs_its_own_runs_only(tmp_path, monkeypatch):
     assert entry["summary"] == summary(SETTINGS, entry["runs"])
     record("mine", SETTINGS, run, range(2), {"lr": 2})  # another recipe: all anew
     assert len(made) == 8
-
-
-@pytest.mark.parametrize(
-    ("reach", "measured", "expected"),
-    [
-        ("≤ 3 ms", "1.33 ms (1.27 to 4)", False),
-        ("≤ 3 ms", "median 3.1 ms", True),
-        ("≥ 1,000", "999", True),
-        ("≤ 1e-6", "4e-08", False),
-        ("≤ 1e-8", "4e-08", True),
-        ("–", "2.93 s", False),
-        ("≥ 1.3", "not measured", False),
-    ],
-)
-def test_a_bound_that_is_missed_is_marked(reach, measured, expected):
-    assert missed(reach, measured) == expected
 
 
 def test_the_readme_shows_what_the_benchmarks_printed():

@@ -125,7 +125,7 @@ def test_the_grammar(everything):
 
 
 @for_each([0, 1])
-def test_the_compositional_split_is_new_and_its_words_are_not(compositional, side):
+def test_the_compositional_split_is_new_and_its_words_are_not(side, compositional):
     pairs = compositional["pair"] + compositional["long"]
     sentences = [pair[side] for pair in pairs]
     assert len(set(sentences)) == len(sentences) == 200

@@ -3,7 +3,6 @@
 import base64
 import html
 import json
-import re
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,7 +12,7 @@ from conftest import tiny_net
 from ipywidgets.embed import dependency_state
 from test_figures import FIGURES
 
-from d2lmini import LearnedPositionalEncoding, figures
+from d2lmini import figures
 
 LOADER = Path(__file__).parents[2] / "d2lmini" / "figures" / "loader.js"
 CSS = LOADER.with_name("figure.css")
@@ -266,47 +265,6 @@ def test_a_word_is_text_whatever_it_holds(show, make):
     assert page.locator(".d2lmini-figure :is(b, img, script)").count() == 0
     text = page.locator(".d2lmini-figure").inner_html()
     assert html.escape("<b>", quote=False) in text
-
-
-def test_a_line_leads_from_the_german_word_to_the_english_one(show):
-    _, figure = alone(show, FIGURES["explore_caption"]())
-    figure.get_by_label("German").fill("go </script> go </script> go </script> go")
-    figure.get_by_label("Lines of").select_option("head 0")
-    sides = figure.locator(".links ol").first, figure.locator(".links ol").last
-    for side, i in ((0, 2), (0, 5), (1, 0), (1, 1)):
-        sides[side].get_by_role("button").nth(i).click()
-        lines = figure.locator(".links path:not(.faint)")
-        ends = [
-            [int(float(n)) for n in re.findall(r"M0 (\S+) C.* 100 (\S+)$", d)[0]]
-            for d in lines.evaluate_all("all => all.map(p => p.getAttribute('d'))")
-        ]
-        assert {end[side] for end in ends} == {i}
-        if side:  # eight weights near 1/8: too small for the lines of other words
-            assert sorted(end[0] for end in ends) == [*range(8)]
-        else:  # the weight that is named is that of the thickest line
-            said = figure.locator(".explanation").inner_text()
-            named = re.search(r"([\d.]+)\.$", said)
-            width = "all => all.map(p => parseFloat(p.style.strokeWidth))"
-            widths = lines.evaluate_all(width)
-            assert max(widths) == pytest.approx(0.6 + 3.4 * float(named[1]), abs=0.025)
-            assert max(widths) > min(widths) + 0.05
-
-
-def test_the_probability_of_a_word_is_the_net_s(show):
-    figure = FIGURES["explore_caption"]()
-    torch.manual_seed(0)
-    net = tiny_net(6, 6)
-    for side in (net.encoder, net.decoder):
-        side.embedding.positions = LearnedPositionalEncoding(8, 0.0, max_len=10)
-    src, bos = torch.tensor([[4, 4, 3]]), torch.tensor([[2]])
-    p = net(src, bos, torch.tensor([3]))[0, 0].softmax(-1)
-    page = show([figure])
-    figure = page.locator(".d2lmini-figure")
-    first = figure.locator(".links ol").last.get_by_role("button").first
-    first.click()
-    said = figure.locator(".explanation").inner_text()
-    found = float(re.search(r"probability ([\d.]+)", said)[1])
-    assert found == pytest.approx(p.max().item(), abs=0.02)  # the page has 8 bits
 
 
 def test_the_writer_writes_and_its_cache_grows(show):
