@@ -38,14 +38,10 @@ def lab(tmp_path_factory):
     own_copy.mkdir()
     for path in [*NOTEBOOKS, *BOOK.glob("*.md")]:
         shutil.copy(path, own_copy)
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(c) for c in CELLS]
-    )
-    notebook.metadata.kernelspec = {
-        "name": "python3",
-        "display_name": "Python 3",
-        "language": "python",
-    }
+    cells = [*map(nbformat.v4.new_code_cell, CELLS)]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    names = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook.metadata.kernelspec = names
     nbformat.write(notebook, own_copy / "figure.ipynb")
     settings = folder / "config" / "lab" / "user-settings" / "@jupyterlab"
     tracker = settings / "notebook-extension" / "tracker.jupyterlab-settings"
@@ -55,10 +51,8 @@ def lab(tmp_path_factory):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    own = {
-        "JUPYTER_CONFIG_DIR": str(folder / "config"),
-        "JUPYTER_DATA_DIR": str(folder / "data"),
-    }
+    names = {"config": "JUPYTER_CONFIG_DIR", "data": "JUPYTER_DATA_DIR"}
+    own = {name: str(folder / place) for place, name in names.items()}
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}",
                "--ServerApp.port_retries=0", "--IdentityProvider.token=",
                f"--ServerApp.root_dir={own_copy}", "--LabApp.news_url=None"]  # fmt: skip
@@ -122,9 +116,8 @@ def test_a_notebook_reads_right(opened, path):
     # A cell is in the page before its text is: wait for all of it, and for the formulas.
     closed = page.locator(".jp-Notebook details")
     expect(closed).to_have_count(source.count("<details>"), timeout=60_000)
-    page.wait_for_function(
-        "() => !document.querySelector('.jp-Notebook').innerText.includes('$')"
-    )
+    is_set = "() => !document.querySelector('.jp-Notebook').innerText.includes('$')"
+    page.wait_for_function(is_set)
     texts = page.locator(".jp-Notebook .jp-MarkdownOutput")
     for text in texts.all_inner_texts():
         assert not RAW.search(text), text

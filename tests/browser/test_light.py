@@ -22,14 +22,8 @@ PACKAGES = {
     ),
 }
 # One of each kind
-PAGES = [
-    "book/index",
-    "book/02-masks",
-    "book/figures",
-    "book/bug-museum",
-    "book/about",
-    "search",
-]
+PAGES = ["index", "02-masks", "figures", "bug-museum", "about"]
+PAGES = [*(f"book/{name}" for name in PAGES), "search"]
 # What an element and what is drawn before and after it look like, in all properties; of elements
 # that are alike, and so are those around them, the first.
 LOOKS = """async () => {
@@ -89,9 +83,8 @@ def test_nothing_looks_otherwise_with_all_styles(visit, name, how):
 
 
 def test_each_icon_of_a_page_is_in_a_font(built):
-    rules = re.findall(
-        r'([^{}]*)\{content:"\\(\w+)"\}', whole("pydata-sphinx-theme.css")
-    )
+    styles = whole("pydata-sphinx-theme.css")
+    rules = re.findall(r'([^{}]*)\{content:"\\(\w+)"\}', styles)
     codes = {
         name: int(code, 16)
         for selectors, code in rules

@@ -11,7 +11,7 @@ from IPython.utils.capture import capture_output
 
 from d2lmini import check
 from d2lmini.check import records
-from d2lmini.check.grading import NOT_ATTEMPTED, RIGHT, WRONG, all_exercises
+from d2lmini.check.grading import NOT_ATTEMPTED, RIGHT, all_exercises
 from d2lmini.check.verdict import Verdict
 from d2lmini.support.chapters import CHAPTERS
 
@@ -85,11 +85,8 @@ def test_the_report_counts_attempts_and_keeps_other_results(
     entries = json.loads(path.read_text(encoding="utf-8"))
     assert entries["version"]
     assert set(entries["exercises"]) == set(EXERCISES)
-    assert entries["exercises"]["masks-3"] == {
-        "verdict": RIGHT,
-        "attempts": 2,
-        "hints_used": 0,
-    }
+    solved = {"verdict": RIGHT, "attempts": 2, "hints_used": 0}
+    assert entries["exercises"]["masks-3"] == solved
     assert "proves nothing" in entries["note"]
     untouched = {"verdict": NOT_ATTEMPTED, "attempts": 0, "hints_used": 1}
     assert entries["exercises"]["masks-2"] == untouched
@@ -98,10 +95,8 @@ def test_the_report_counts_attempts_and_keeps_other_results(
     check.exercise("masks-1", len)
     check.report(path)
     exercises = json.loads(path.read_text(encoding="utf-8"))["exercises"]
-    assert (
-        exercises["masks-3"]["verdict"] == RIGHT
-        and exercises["masks-1"]["attempts"] == 1
-    )
+    assert exercises["masks-3"]["verdict"] == RIGHT
+    assert exercises["masks-1"]["attempts"] == 1
 
 
 def test_a_report_never_overwrites_another_file(tmp_path):
@@ -128,15 +123,6 @@ def test_a_crash_in_the_middle_keeps_the_former_report(tmp_path, capsys, monkeyp
         check.report(path)
     assert path.read_text(encoding="utf-8") == former
     assert list(tmp_path.iterdir()) == [path]  # and nothing is left beside it
-
-
-def test_a_raise_in_one_answer_leaves_the_other_results(capsys):
-    check.exercise("masks-3", softmax)
-    check.exercise("masks-2", lambda t, pad: 1 / 0)
-    out = capsys.readouterr().out
-    assert "ZeroDivisionError: division by zero" in out
-    assert records.records["masks-3"].verdict == RIGHT
-    assert records.records["masks-2"].verdict == WRONG
 
 
 def test_a_report_from_a_new_kernel_destroys_nothing(tmp_path, capsys, new_kernel):
@@ -166,27 +152,6 @@ def test_a_report_from_a_new_kernel_destroys_nothing(tmp_path, capsys, new_kerne
     assert entry(path) == solved | {"attempts": 4, "hints_used": 2}
 
 
-def test_a_report_that_was_taken_away_is_written_whole(tmp_path, capsys):
-    path = tmp_path / "answers.json"
-    check.exercise("masks-3", softmax)
-    check.report(path)
-    path.unlink()
-    check.report(path)
-    assert entry(path) == {"verdict": RIGHT, "attempts": 1, "hints_used": 0}
-
-
-def test_a_link_stays_a_link(tmp_path, capsys):
-    kept, link = tmp_path / "kept.json", tmp_path / "answers.json"
-    try:
-        link.symlink_to(kept)
-    except OSError:
-        pytest.skip("this user may make no links")
-    check.exercise("masks-3", softmax)
-    check.report(link)
-    assert link.is_symlink()
-    assert entry(kept)["verdict"] == RIGHT
-
-
 @pytest.mark.parametrize(
     ("exercises", "rule"),
     [
@@ -212,9 +177,8 @@ def test_made_up_entries_are_refused(tmp_path, exercises, rule):
 
 
 def box(verdict, message="One <2> thing.\nwith     x = <1>"):
-    return Verdict(
-        "masks-1", verdict, message, ("a < b", "b", "c"), "1 of the 5 are right."
-    )
+    hints, counted = ("a < b", "b", "c"), "1 of the 5 are right."
+    return Verdict("masks-1", verdict, message, hints, counted)
 
 
 @pytest.mark.parametrize("verdict", ["right", "almost", "wrong", "not attempted"])
@@ -234,15 +198,10 @@ def test_a_verdict_is_text_and_a_box(verdict):
         )
 
 
-def test_a_box_without_a_case_has_no_empty_lines():
-    assert "<pre" not in box("wrong", "One thing.")._repr_html_()
-
-
 def test_in_a_notebook_a_box_is_shown_and_elsewhere_text(capsys):
     check.exercise("masks-3", softmax)
-    assert capsys.readouterr().out == (
-        "masks-3: right. All 9 cases agree. The properties hold.\n"
-    )
+    said = "masks-3: right. All 9 cases agree. The properties hold.\n"
+    assert capsys.readouterr().out == said
     shell = InteractiveShell.instance()
     try:
         with capture_output() as captured:

@@ -41,8 +41,7 @@ def main(folder, num_epochs, dropout, dies_at):
     gradients = {name: p.grad for name, p in net.named_parameters()}
     losses = history.loss.tolist()
     torch.save(
-        [net.state_dict(), gradients, losses, steps, drawn],
-        folder / f"{rank}.pt",
+        [net.state_dict(), gradients, losses, steps, drawn], folder / f"{rank}.pt"
     )
 
 

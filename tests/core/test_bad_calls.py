@@ -65,13 +65,7 @@ from d2lmini import (
     try_gpu,
     xavier_init,
 )
-from d2lmini.data import (
-    cut_padding,
-    data_folder,
-    find_paths,
-    read_labelled,
-    within_one_word,
-)
+from d2lmini.data import cut_padding, find_paths, read_labelled, within_one_word
 from d2lmini.data.buckets import buckets
 from d2lmini.data.labelled import label_batches
 from d2lmini.data.paths import path_windows, read_tracks
@@ -608,11 +602,13 @@ def no_windows(monkeypatch):
     monkeypatch.setenv("CI", "1")  # no progress bar
 
 
-@pytest.mark.parametrize("case", BAD, ids=lambda case: name_of(*case))
-def test_a_bad_call_is_refused_clearly(case):
-    _, named, _, call = case
-    verdict, said = judge(named, call)
-    assert verdict == ("raw" if name_of(*case) in RAW else "clear"), said
+def test_a_bad_call_is_refused_clearly():
+    wrong = []
+    for case in BAD:
+        verdict, said = judge(case[1], case[3])
+        if verdict != ("raw" if name_of(*case) in RAW else "clear"):
+            wrong.append(f"{name_of(*case)}: {verdict} {said}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_there_are_many_and_few_are_raw():
@@ -620,21 +616,10 @@ def test_there_are_many_and_few_are_raw():
     assert len(set(names)) == len(names) >= 133 and set(names) >= RAW and len(RAW) <= 12
 
 
-def test_the_home_folder_may_be_written_short(monkeypatch):
-    monkeypatch.setenv("D2LMINI_DATA", "~/data")
-    assert data_folder() == Path.home() / "data"
-
-
 def test_the_star_brings_the_plots():
     brought = {}
     exec("from d2lmini import *", brought)
-    assert brought.keys() >= {
-        "show_heatmaps",
-        "show_curves",
-        "show_flow",
-        "AddNorm",
-        "train",
-    }
+    assert brought.keys() >= {"show_heatmaps", "show_curves", "AddNorm", "train"}
 
 
 def test_a_refused_training_has_changed_nothing():

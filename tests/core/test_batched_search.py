@@ -55,14 +55,6 @@ def test_many_beams_at_once_are_as_many_one_by_one(seed, beam_size):
             assert one.log_prob == pytest.approx(other.log_prob, abs=1e-4)
 
 
-def test_a_beam_wider_than_the_vocabulary():
-    net, (src, lens) = random_net(3), some_sentences(2)
-    found = beam_search_batch(net, src, lens, *ENDS, 2, 200)
-    for beams, sentence in zip(found, alone(src, lens), strict=True):
-        due = beam_search(net, *sentence, *ENDS, 2, 200)
-        assert [h.tokens for h in beams] == [h.tokens for h in due]
-
-
 class OfLength(torch.nn.Module):
     """Ends a translation after as many tokens as the source has; notes the rows of each step."""
 
@@ -156,11 +148,3 @@ def test_a_text_that_has_ended_goes_on_with_nothing_else():
     assert texts.tolist() == [[1, 5, 3], [1, 3, 3]]
     each = torch.tensor(9.0).log()
     torch.testing.assert_close(totals, torch.stack([-2 * each, -each]))
-
-
-@pytest.mark.parametrize("beam_size", [1, 2])
-def test_beams_of_a_sentence_that_is_done_are_not_computed_any_more(beam_size):
-    net, lens = OfLength(), torch.tensor([3, 1, 2])
-    src = torch.zeros(3, 3).long()
-    beam_search_batch(net, src, lens, *ENDS, 50, beam_size)
-    assert net.rows[0] == 3 * beam_size > net.rows[-1] == beam_size

