@@ -60,10 +60,8 @@ def test_where_the_package_is_nothing_is_done(place):
 
 @pytest.mark.parametrize(
     ("place", "address"),
-    [
-        ((REPOSITORY, SITE), f"{REPOSITORY}/archive/refs/tags/v{addresses.version()}.zip"),
-        (("", SITE), f"{SITE}/{addresses.wheel_name()}"),
-    ],
+    [((REPOSITORY, SITE), f"{REPOSITORY}/archive/refs/tags/v{addresses.version()}.zip"),
+        (("", SITE), f"{SITE}/{addresses.wheel_name()}")],
 )  # fmt: skip
 def test_where_it_is_missing_the_tagged_one_is_fetched(place, address):
     (asked,) = run(cell_for(*place), is_there=False)
@@ -117,9 +115,8 @@ def test_with_one_a_page_can_be_launched_and_corrected(monkeypatch):
 def test_the_wheel_has_everything_and_is_the_same_each_time(tmp_path, monkeypatch):
     found = []
     for name in ("once", "again"):
-        monkeypatch.setattr(
-            "tools.kept.KEPT", tmp_path / f"kept {name}"
-        )  # made each time
+        # made each time
+        monkeypatch.setattr("tools.kept.KEPT", tmp_path / f"kept {name}")
         (tmp_path / name).mkdir()
         build_wheel(tmp_path / name)
         found.append((tmp_path / name / addresses.wheel_name()).read_bytes())
@@ -150,22 +147,30 @@ def test_an_old_python_is_told_which_is_needed(monkeypatch):
     ast.parse((ROOT / "tools" / "set_up.py").read_text("utf-8"), feature_version=(3, 6))
 
 
-@pytest.mark.parametrize(
-    ("system", "driver", "small"),
-    [("linux", False, True), ("linux", True, False), ("darwin", False, False)],
-)
+@pytest.fixture
+def commands(monkeypatch):
+    """The commands that are run, each of which fails."""
+    run = []
+
+    def fail(command, **_):
+        run.append(command)
+        return SimpleNamespace(returncode=1)
+
+    monkeypatch.setattr(set_up.subprocess, "run", fail)
+    monkeypatch.chdir(ROOT)
+    return run
+
+
+SYSTEMS = [("linux", False), ("linux", True), ("darwin", False)]
+
+
+@pytest.mark.parametrize(("system", "driver"), SYSTEMS)
 def test_the_small_torch_is_for_linux_without_a_driver(
-    monkeypatch, capsys, system, driver, small
+    monkeypatch, capsys, commands, system, driver
 ):
-    commands = []
+    small = system == "linux" and not driver
     monkeypatch.setattr(set_up.sys, "platform", system)
     monkeypatch.setattr(set_up, "has_nvidia_driver", lambda: driver)
-    monkeypatch.setattr(
-        set_up.subprocess,
-        "run",
-        lambda command, **_: commands.append(command) or SimpleNamespace(returncode=1),
-    )
-    monkeypatch.chdir(ROOT)
     set_up.main("somewhere")
     torch = [command[-1] for command in commands if set_up.CPU_BUILDS in command]
     assert torch == [f"torch=={set_up.locked('torch')}"] * small
@@ -175,17 +180,13 @@ def test_the_small_torch_is_for_linux_without_a_driver(
     assert ("did not answer" in capsys.readouterr().out) == small
 
 
-def test_what_tests_and_paper_need_is_added_to_the_same_environment(monkeypatch):
-    commands = []
+def test_what_tests_and_paper_need_is_added(monkeypatch, commands):
+    """To the same environment."""
     monkeypatch.setattr(set_up, "has_nvidia_driver", lambda: True)
-    monkeypatch.setattr(
-        set_up.subprocess, "run", lambda command, **_: commands.append(command)
-    )
     for further, file in set_up.FURTHER.items():
         set_up.main("somewhere", further)
-        assert commands[-1][-6:-2] == [
-            *("--requirement", "requirements.in", "--requirement", file)
-        ]
+        due = ["--requirement", "requirements.in", "--requirement", file]
+        assert commands[-1][-6:-2] == due
 
 
 # What else lies at the top.

@@ -76,10 +76,8 @@ def test_the_dialog_of_every_page_leads_to_the_results(visit, shortcut):
 
 @pytest.mark.parametrize(
     "words",
-    [
-        '"', "  ", "%", "\\", "((", "zebras", "__proto__", "toString()", "dropout zebra",
-        '<img src="x" onerror="alert(1)">', "<script>alert(1)</script>zebra",
-    ],
+    ['"', "  ", "%", "\\", "((", "zebras", "__proto__", "toString()", "dropout zebra",
+        '<img src="x" onerror="alert(1)">', "<script>alert(1)</script>zebra"],
 )  # fmt: skip
 def test_words_that_are_not_in_the_book(visit, words):
     opened = search(visit, "file", words)

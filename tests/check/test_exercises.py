@@ -183,8 +183,7 @@ def softmax(scores, mask):
 
 @pytest.mark.parametrize(
     ("answer", "text"),
-    [
-        (lambda s, m: softmax(s, m).numpy(), "Expected a torch.Tensor, got a numpy array."),
+    [(lambda s, m: softmax(s, m).numpy(), "Expected a torch.Tensor, got a numpy array."),
         (lambda s, m: softmax(s, m).tolist(), "Expected a torch.Tensor, got list."),
         (lambda s, m: softmax(s, m)[None], "Expected shape (1, 2), got (1, 1, 2)."),
         (lambda s, m: softmax(s, m).half(), "Expected dtype torch.float32, got torch.float16."),
@@ -192,8 +191,7 @@ def softmax(scores, mask):
         (lambda s, m: softmax(s, m) / 0 * 0, "numbers are NaN."),
         (lambda s, m: softmax(s, m) * 1.1, "numbers differ, first at [0, 0]: 1.1 instead of 1.0."),
         (lambda s, m: s.masked_fill_(~m, 0) and None, "raised RuntimeError"),
-        (lambda s: s, "cannot be called with 2 arguments"),
-    ],
+        (lambda s: s, "cannot be called with 2 arguments")],
 )  # fmt: skip
 def test_what_is_wrong_is_said(answer, text):
     verdict, message = grade(SOFTMAX, answer)

@@ -229,12 +229,10 @@ def test_a_property_calls_the_answer_there_too(quick):
 
 
 @for_each(
-    [
-        None, True, 3, -2.5, float("inf"), "text\ud800", 2**80, [], (1, [2, (3,)]),
+    [None, True, 3, -2.5, float("inf"), "text\ud800", 2**80, [], (1, [2, (3,)]),
         torch.tensor(3), torch.zeros(0, 2), torch.arange(6.0).reshape(2, 3).mT,
         torch.tensor([True, False]),
-        torch.ones(2, dtype=torch.bfloat16), torch.arange(4)[::2],
-    ]
+        torch.ones(2, dtype=torch.bfloat16), torch.arange(4)[::2]]
 )  # fmt: skip
 def test_values_come_back_as_they_were(value):
     again = from_json(process.json.loads(process.json.dumps(to_json(value))))
@@ -251,11 +249,9 @@ def itself():
 
 
 @for_each(
-    [
-        10**5000, {1: 2}, {1, 2}, nn.Linear(1, 1), torch.zeros(2, device="meta"), itself(),
+    [10**5000, {1: 2}, {1, 2}, nn.Linear(1, 1), torch.zeros(2, device="meta"), itself(),
         torch.eye(2).to_sparse(), torch.zeros(1, dtype=torch.complex64), print, object(),
-        np.array(["a"]),
-    ]
+        np.array(["a"])]
 )  # fmt: skip
 def test_what_no_exercise_asks_for_is_a_text_about_it(value):
     told = process.json.dumps(to_json(value))
@@ -265,12 +261,10 @@ def test_what_no_exercise_asks_for_is_a_text_about_it(value):
 
 
 @for_each(
-    [
-        [1], {}, {"tensor": "AAAA", "dtype": "float32", "shape": [2]},
+    [[1], {}, {"tensor": "AAAA", "dtype": "float32", "shape": [2]},
         {"tensor": "!", "dtype": "float32", "shape": [1]},
         {"tensor": "AAAA", "dtype": "object", "shape": [1]},
-        {"tensor": "", "dtype": "float32", "shape": [-1]}, {"list": 3},
-    ]
+        {"tensor": "", "dtype": "float32", "shape": [-1]}, {"list": 3}]
 )  # fmt: skip
 def test_a_forged_value_is_refused(said):
     with pytest.raises((ValueError, KeyError, TypeError, AttributeError, RuntimeError)):

@@ -28,19 +28,14 @@ def stub(scores, mask):
 
 
 @pytest.fixture(autouse=True)
-def nothing_recorded(monkeypatch):
-    monkeypatch.setattr(records, "records", {})
-    monkeypatch.setattr(records, "reported", {})
-
-
-@pytest.fixture
 def new_kernel(monkeypatch):
-    """new_kernel() forgets what this Python knows, as a restart does."""
+    """new_kernel() forgets what this Python knows, as a restart does, and as each test does."""
 
     def forget():
         monkeypatch.setattr(records, "records", {})
         monkeypatch.setattr(records, "reported", {})
 
+    forget()
     return forget
 
 
@@ -68,12 +63,7 @@ def test_hints_come_one_by_one(capsys):
     assert records.records["masks-3"].hints_used == 3
 
 
-def test_the_report_counts_attempts_and_keeps_other_results(
-    tmp_path, capsys, monkeypatch
-):
-    def stub(scores, mask):
-        raise NotImplementedError
-
+def test_the_report_counts_attempts_and_keeps_other_results(tmp_path, new_kernel):
     check.exercise("masks-3", stub)
     check.exercise("masks-3", lambda s, m: np.zeros(1))
     check.exercise("masks-3", softmax)
@@ -91,7 +81,7 @@ def test_the_report_counts_attempts_and_keeps_other_results(
     untouched = {"verdict": NOT_ATTEMPTED, "attempts": 0, "hints_used": 1}
     assert entries["exercises"]["masks-2"] == untouched
 
-    monkeypatch.setattr(records, "records", {})  # another chapter, later
+    new_kernel()  # another chapter, later
     check.exercise("masks-1", len)
     check.report(path)
     exercises = json.loads(path.read_text(encoding="utf-8"))["exercises"]
@@ -156,15 +146,9 @@ def test_a_report_from_a_new_kernel_destroys_nothing(tmp_path, capsys, new_kerne
     ("exercises", "rule"),
     [
         ({"masks-99": {"verdict": "right"}}, "'masks-99' is no exercise of this book"),
-        (
-            {"masks-1": {"verdict": "brilliant"}},
-            r"verdict \('brilliant'\) must be one of",
-        ),
+        ({"masks-1": {"verdict": "odd"}}, r"verdict \('odd'\) must be one of"),
         ({"masks-1": {"attempts": -1}}, r"attempts \(-1\) must be a whole number"),
-        (
-            {"masks-1": {"hints_used": "3"}},
-            r"hints_used \('3'\) must be a whole number",
-        ),
+        ({"masks-1": {"hints_used": "3"}}, r"hints_used \('3'\) must be a whole"),
         ({"masks-1": {"marks": 3}}, "marks"),
         ([], "must be a new file or a former report"),
     ],
@@ -193,9 +177,7 @@ def test_a_verdict_is_text_and_a_box(verdict):
     assert hints == ([] if verdict == "right" else closed)
     assert ("1 of the 5 are right." in html) == (verdict == "right")
     for tag in ("div", "p", "pre", "details", "strong"):
-        assert html.count(f"<{tag}") - html.count("<pre") * (tag == "p") == html.count(
-            f"</{tag}>"
-        )
+        assert len(re.findall(rf"<{tag}\b", html)) == html.count(f"</{tag}>")
 
 
 def test_in_a_notebook_a_box_is_shown_and_elsewhere_text(capsys):

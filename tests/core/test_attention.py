@@ -75,28 +75,6 @@ def test_equals_pytorch_module(bias):
     torch.testing.assert_close(ours.attention_weights, weights, atol=1e-5, rtol=1e-5)
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=3))
-def test_padding_changes_nothing(lengths):
-    attention = MultiHeadAttention(8, 2, 0.0)
-    X = torch.randn(len(lengths), 5, 8)
-    mask = padding_mask(torch.tensor(lengths), 5)
-    padded = ~mask[:, 0, 0, :, None]  # (batch, steps, 1)
-    Y = torch.where(padded, torch.randn_like(X), X)
-    outputs = (attention(Z, Z, Z, mask)[~padded[..., 0]] for Z in (X, Y))
-    assert torch.equal(*outputs)
-    assert (attention.attention_weights.masked_select(~mask) == 0).all()
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_the_future_changes_nothing(training):
-    attention = MultiHeadAttention(8, 2, 0.0).train(training)
-    X = torch.randn(2, 6, 8)
-    Y = X.clone()
-    Y[:, 4:] = torch.randn(2, 2, 8)
-    mask = causal_mask(6)
-    assert torch.equal(attention(X, X, X, mask)[:, :4], attention(Y, Y, Y, mask)[:, :4])
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 def test_gradients_are_finite_when_a_sequence_is_all_padding(dtype):
     attention = MultiHeadAttention(8, 2, 0.0).to(dtype)

@@ -46,14 +46,6 @@ def test_masked_scores_do_not_matter(shape, seed):
     assert torch.equal(masked_softmax(scores, mask), masked_softmax(other, mask))
 
 
-@given(shapes, seeds)
-def test_arguments_are_not_changed(shape, seed):
-    scores, mask = random_scores_and_mask(shape, seed)
-    before = scores.clone(), mask.clone()
-    masked_softmax(scores, mask)
-    assert torch.equal(scores, before[0]) and torch.equal(mask, before[1])
-
-
 @given(shapes, seeds, st.sampled_from([torch.float32, torch.float16, torch.bfloat16]))
 def test_a_row_with_nothing_to_attend_to_gives_zeros_and_finite_gradients(
     shape, seed, dtype
@@ -79,11 +71,3 @@ def test_large_scores_in_half_precision():
     scores = torch.tensor([60000.0, -60000.0, 0.0], dtype=torch.float16)
     mask = torch.tensor([False, True, True])
     assert masked_softmax(scores, mask).tolist() == [0, 0, 1]
-
-
-@pytest.mark.parametrize("shape", [(3, 2), (2, 2, 3), (4,)])
-def test_a_mask_must_broadcast_to_the_scores(shape):
-    mask = torch.ones(shape, dtype=torch.bool)
-    with pytest.raises(ValueError, match=r"does not broadcast .*\(2, 3\)") as error:
-        masked_softmax(torch.zeros(2, 3), mask)
-    assert str(shape) in str(error.value)

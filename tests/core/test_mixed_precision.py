@@ -121,9 +121,8 @@ def test_a_checkpoint_of_another_step_is_refused(tmp_path):
     data = toy_data(2)
     steps = MixedPrecisionStep(CPU), MixedPrecisionStep(CPU, torch.float16)
     train(tiny_net(10, 10), data, LOSS, 0.01, 1, CPU, checkpoint=kept, step=steps[0])
+    how = tiny_net(10, 10), data, LOSS, 0.01, 2, CPU
     with pytest.raises(ValueError, match=r"its step was MixedPrecisionStep,"):
-        train(
-            tiny_net(10, 10), data, LOSS, 0.01, 2, CPU, checkpoint=kept, step=steps[1]
-        )
+        train(*how, checkpoint=kept, step=steps[1])
     with pytest.raises(ValueError, match="this one's is train_step"):
-        train(tiny_net(10, 10), data, LOSS, 0.01, 2, CPU, checkpoint=kept)
+        train(*how, checkpoint=kept)

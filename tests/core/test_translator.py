@@ -20,8 +20,7 @@ SIZES = 16, 32, 2, 2, 0.1
 
 @pytest.fixture
 def translator():
-    pairs = read_pairs(num_examples=200)
-    sentences = [normalise(text) for pair in pairs for text in pair]
+    sentences = [normalise(s) for pair in read_pairs(num_examples=200) for s in pair]
     merges = learn_merges(sentences, 60)
     torch.manual_seed(0)
     pieces = SubwordTranslator(merges, [], SIZES)
@@ -31,12 +30,9 @@ def translator():
 
 def test_one_table_serves_three_times(translator):
     net = translator.net
-    tables = {
-        net.encoder.embedding.embedding.weight.data_ptr(),
-        net.decoder.embedding.embedding.weight.data_ptr(),
-        net.decoder.output.weight.data_ptr(),
-    }
-    assert len(tables) == 1
+    embeddings = (side.embedding.embedding for side in (net.encoder, net.decoder))
+    tables = [*embeddings, net.decoder.output]
+    assert len({table.weight.data_ptr() for table in tables}) == 1
     assert len({id(p) for p in net.parameters()}) == len([*net.parameters()])
 
 
@@ -167,13 +163,11 @@ NOTES = [
       for name in ("merges", "tokens", "sizes", "num_steps", "about")),
     ("merges", {}, r"merges \({}\) must be a list of pairs"),
     ("merges", ["ou"], r"merges: pair \('ou'\) must be \(piece, piece\)"),
-    ("merges", [["o", "u", "i"]], r"must be \(piece, piece\)"),
     ("merges", [["o", 1]], r"must be \(piece, piece\)"),
     ("tokens", "abc", "tokens .* must be a list of strings"),
     ("tokens", [1], r"tokens\[0\] \(1\) must be a string"),
     ("tokens", ["a", "a"], "tokens must be pieces without spaces, each there once"),
     ("tokens", ["a b"], "tokens must be pieces without spaces"),
-    ("tokens", [""], "tokens must be pieces without spaces"),
     ("tokens", ["<pad>"], "tokens must be pieces without spaces"),
     ("tokens", [], "must be torch.float32 of shape"),
     ("tokens", [str(i) for i in range(100_000)], "too few numbers"),
@@ -181,16 +175,11 @@ NOTES = [
     ("sizes", [16, 32, 2, 2], "sizes: not enough values"),
     ("sizes", [16, 32, "2", 2, 0.1], r"num_heads \('2'\) must be a whole number"),
     ("sizes", [16, 32, 3, 2, 0.1], r"num_hiddens \(16\) must be divisible"),
-    ("sizes", [15, 32, 3, 2, 0.1], r"num_hiddens \(15\) must be even"),
-    ("sizes", [16, 32, 2, 0, 0.1], r"num_layers \(0\) must be at least 1"),
-    ("sizes", [16, 32, 2, 2, 2], r"dropout \(2\) must lie in"),
     ("sizes", [16, 32, 2, 1, 0.1], "has a tensor .* that its net has not"),
     ("sizes", [16, 16, 2, 2, 0.1], "must be torch.float32 of shape"),
     ("sizes", [16, 32, 2, 10**9, 0.1], r"too few numbers for a net of sizes \[16"),
-    ("sizes", [16, 10**9, 2, 2, 0.1], "too few numbers"),
     ("sizes", [10**9, 32, 2, 2, 0.1], "too few numbers"),
     ("num_steps", 0, r"num_steps \(0\) must be at least 1"),
-    ("num_steps", "40", r"num_steps \('40'\) must be a whole number"),
     ("about", "MIT", r"about \('MIT'\) must be a dictionary"),
 ]  # fmt: skip
 TENSORS = [
@@ -198,12 +187,10 @@ TENSORS = [
     (TABLE, None, f"lacks the tensor {TABLE}"),
     (f"{TABLE}.scale", None, f"lacks the tensor {TABLE}.scale"),
     (BIAS, lambda x: x[1:], f"its {BIAS} must be torch.float32 of shape"),
-    (BIAS, lambda x: x[:, None], "must be torch.float32 of shape"),
     (BIAS, lambda x: x.half(), "must be torch.float32 .* is torch.float16"),
     (TABLE, lambda x: x.T.contiguous(), f"its {TABLE} must be torch.int8 of shape"),
     (TABLE, lambda x: x.float(), "must be torch.int8 .* is torch.float32"),
     (f"{TABLE}.scale", lambda x: x[:1], "must be torch.float32 of shape"),
-    (f"{TABLE}.scale", lambda x: x.double(), "is torch.float64"),
 ]
 
 
@@ -233,9 +220,7 @@ def test_a_save_that_fails_leaves_the_old_file(translator, tmp_path, monkeypatch
     with pytest.raises(OSError, match=r"path \(.*\) could not be written: .*No space"):
         write_file(path, half)
     assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
-    with pytest.raises(
-        TypeError, match=r"about \(.*'MIT'.*\) must be serialisable as JSON"
-    ):
+    with pytest.raises(TypeError, match=r"about .* must be serialisable as JSON"):
         translator.save(path, licence={"MIT"})
     assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
 

@@ -111,12 +111,11 @@ def test_the_licence_is_said_before_the_download(served, monkeypatch, capsys):
     assert "set/pairs.txt" in asked[0] and "public domain" in asked[0]
 
 
-@pytest.mark.parametrize(
-    "spoiled", ["cut short", "cut short unannounced", "wrong", "no server"]
-)
-def test_a_failed_download_says_what_to_do_and_leaves_nothing(
-    served, tmp_path, spoiled
-):
+WAYS = "cut short", "cut short unannounced", "wrong", "no server"
+
+
+@pytest.mark.parametrize("spoiled", WAYS)
+def test_a_failed_download_says_what_to_do_and_leaves_nothing(served, spoiled):
     if spoiled == "no server":
         served["server"].shutdown()
         served["server"].server_close()
@@ -127,7 +126,7 @@ def test_a_failed_download_says_what_to_do_and_leaves_nothing(
         if spoiled == "cut short unannounced":
             served["promised"] = 50
     said = refused(served, "could not download http://127.0.0.1:.*: set/pairs.txt")
-    assert f"put that file at {tmp_path / 'data' / 'set' / 'pairs.txt'}" in said
+    assert f"put that file at {registry.data_folder() / 'set' / 'pairs.txt'}" in said
     assert served["file"].sha256 in said
 
 
@@ -160,52 +159,12 @@ def stalls(handler, served):
 
 
 @pytest.mark.parametrize("spoiled", [silent, stalls])
-def test_a_server_that_says_nothing_more_is_given_up(
-    served, tmp_path, monkeypatch, spoiled
-):
+def test_a_server_that_says_nothing_more_is_given_up(served, monkeypatch, spoiled):
     monkeypatch.setattr(downloads, "TIME_LIMIT", 0.5)
     served["answer"] = lambda handler: spoiled(handler, served)
     start = time.monotonic()
     refused(served, "set/pairs.txt could not be .*timed out")
     assert 0.4 < time.monotonic() - start < 5
-
-
-def redirect(handler, place):
-    handler.send_response(302)
-    handler.send_header("Location", place)
-    handler.end_headers()
-
-
-def test_a_redirection_is_followed_and_the_hash_decides(served, tmp_path):
-    whole = served["answer"]
-
-    def elsewhere(handler):
-        if handler.path == "/elsewhere":
-            whole(handler)
-        else:
-            redirect(handler, "/elsewhere")
-
-    served["answer"] = elsewhere
-    (path,) = registry.find_paths("set")
-    assert served["asked"] == ["/set.zip", "/elsewhere"]
-    assert path.read_text(encoding="utf-8") == TEXT
-    path.unlink()
-    served["body"] = b"x" * served["promised"]
-    refused(served, "the archive has sha1 .*, registered is")
-
-
-@pytest.mark.parametrize(
-    ("to_a_file", "said"), [(False, "30 redirects"), (True, "adapters were found")]
-)
-def test_a_redirection_to_a_file_or_in_a_circle_is_refused(
-    served, tmp_path, tmp_path_factory, to_a_file, said
-):
-    """The file would be the right one."""
-    own = tmp_path_factory.mktemp("own") / "set.zip"
-    own.write_bytes(served["body"])
-    place = own.as_uri() if to_a_file else "/again"
-    served["answer"] = lambda handler: redirect(handler, place)
-    refused(served, f"set/pairs.txt could not be fetched: .*{said}")
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -21,17 +21,9 @@ def front_page():
 
 
 # Figure -> how many strings it gets, unless more are asked for
-TYPED_INTO = {
-    "explore_caption": 120,
-    "explore_machine": 40,
-    "explore_masks": 80,
-    "explore_recall": 60,
-    "explore_sentence": 120,
-    "explore_translator": 60,
-    "explore_verdict": 120,
-    "explore_writer": 120,
-    "front page": 15,
-}
+OFTEN = "explore_caption", "explore_sentence", "explore_verdict", "explore_writer"
+TYPED_INTO = dict.fromkeys(OFTEN, 120) | {"explore_machine": 40, "explore_masks": 80}
+TYPED_INTO |= {"explore_recall": 60, "explore_translator": 60, "front page": 15}
 MAKE = {**FIGURES, "front page": front_page}
 
 # Types each text, as lists of UTF-16 units, into the field; a net that works in portions gets its
@@ -62,11 +54,9 @@ def strings(count):
     """So many strings, the same each time, and a few that are as long as can be."""
     found = []
 
-    @settings(
-        max_examples=count,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    settings_ = {"phases": [Phase.generate], "suppress_health_check": list(HealthCheck)}
+
+    @settings(max_examples=count, **settings_)
     @given(STRING)
     def draw(text):
         found.append(text)

@@ -84,9 +84,8 @@ def sentence():
 
 def writer():
     torch.manual_seed(0)
-    tokens = ["<pad>", "<unk>", "<bos>", "<eos>", "go", "</script>"]
-    net = LanguageModel(len(tokens), 8, 16, 4, 2, 2, max_len=6)
-    return figures.explore_writer(net, tokens, ["go go", ""])
+    net = LanguageModel(len(WORDS), 8, 16, 4, 2, 2, max_len=6)
+    return figures.explore_writer(net, WORDS, ["go go", ""])
 
 
 def copier(num_seen):
@@ -110,22 +109,12 @@ def units():
 
 
 def live(compute, same):
-    return figures.Live(
-        "Runs",
-        "Choose.",
-        compute,
-        "What a run of a network of some width shows, for two seeds.",
-        {
-            "width": ("Hidden units", (5, 10, 20, 40), (10, 40)),
-            "seed": ("Seed", range(2), range(2)),
-        },
-        same,
-        [
-            ("More", {"width": 40}, "Is it lower?"),
-            ("Another", {"seed": 1}, "The same?"),
-            ("Both", {"width": 40, "seed": 1}, "And now?"),
-        ],
-    )
+    text = "What a run of a network of some width shows, for two seeds."
+    choices = {"width": ("Hidden units", (5, 10, 20, 40), (10, 40))}
+    choices["seed"] = "Seed", range(2), range(2)
+    tries = [("More", {"width": 40}, "Is it lower?"), ("Another", {"seed": 1}, "Same?")]
+    tries.append(("Both", {"width": 40, "seed": 1}, "And now?"))
+    return figures.Live("Runs", "Choose.", compute, text, choices, same, tries)
 
 
 def note(width, seed):
@@ -149,24 +138,12 @@ def live_matrix():
     return live(compute, same)
 
 
-FIGURES = {
-    name: getattr(figures, name)
-    for name in figures.__all__
-    if name.startswith("explore_")
-} | {
-    "explore_caption": caption,
-    "Live, curves": live_curves,
-    "Live, matrix": live_matrix,
-    "explore_machine": machine,
-    "explore_recall": recall,
-    "explore_sentence": sentence,
-    "explore_training": training,
-    "explore_translator": translator,
-    "explore_units": units,
-    "explore_verdict": verdict,
-    "explore_walk": walk,
-    "explore_writer": writer,
-}
+WITH_NETS = (caption, machine, recall, sentence, training, translator, units, verdict,
+             walk, writer)  # fmt: skip
+NAMES = [name for name in figures.__all__ if name.startswith("explore_")]
+FIGURES = {name: getattr(figures, name) for name in NAMES}
+FIGURES |= {f"explore_{make.__name__}": make for make in WITH_NETS}
+FIGURES |= {"Live, curves": live_curves, "Live, matrix": live_matrix}
 
 each_figure = for_each(FIGURES.values())
 

@@ -66,8 +66,7 @@ def page(browser, translator):
     cross = torch.zeros(NUM_LAYERS, NUM_HEADS, 3, 3)
     sizes, first = (NUM_HEADS, NUM_STEPS), ([("go .", "va !")], "va !", cross)
     figure = figures.explore_translator(net.state_dict(), *words, *sizes, *first)
-    page = open_page(browser, figure)
-    yield page
+    return open_page(browser, figure)
 
 
 def open_page(browser, figure, module="translation.js", make="makeNet"):
@@ -87,6 +86,14 @@ def open_page(browser, figure, module="translation.js", make="makeNet"):
         # As Jupyter saves it: with the keys sorted.
         [json.loads(json.dumps(data, sort_keys=True)), bytes_],
     )
+    return page
+
+
+def page_of(browser, module):
+    """A page in which the names of a module are known."""
+    page = browser.new_page()
+    text = re.sub(r"\bexport (default .*)?", "", figures.browser_module(module))
+    page.add_script_tag(content=text)
     return page
 
 
@@ -285,9 +292,7 @@ def arrived(browser, parts, bits):
     """A matrix W and a vector b, as the browser has them."""
     data = pack(parts, 1, 1, bits)
     sent = in_bits(parts, bits) if bits < 8 else floats(parts, bits)
-    page = browser.new_page()
-    text = figures.browser_module("recall.js")
-    page.add_script_tag(content=re.sub(r"\bexport (default .*)?", "", text))
+    page = page_of(browser, "recall.js")
     got = page.evaluate(
         """([data, numbers]) => {
             const P = numbersOf(data, new DataView(Uint8Array.from(numbers).buffer));
@@ -313,8 +318,7 @@ def real_page(browser, real_translator):
         window.split = makeSubwords(words.merges);
         return makeNet(data, numbers);
     }"""
-    page = open_page(browser, figure, "sentence.js", make)
-    yield page
+    return open_page(browser, figure, "sentence.js", make)
 
 
 def held_out(name):
@@ -489,9 +493,7 @@ def test_luck_is_drawn_by_the_probabilities(browser):
         least = logits.topk(k).values[-1]
         due = (logits / temperature).masked_fill(logits < least, -torch.inf).softmax(-1)
         torch.testing.assert_close(torch.tensor(got, dtype=torch.float64), due)
-    script = (
-        """(p) => Array.from({ length: 4000 }, (_, i) => drawn(p, chance(i % 50, i)))"""
-    )
+    script = "(p) => Array.from({length: 4000}, (_, i) => drawn(p, chance(i % 50, i)))"
     drawn = torch.tensor(in_browser(page, script, due_shares := [0.5, 0.3, 0.0, 0.2]))
     shares = drawn.bincount(minlength=4) / 4000
     assert (shares - torch.tensor(due_shares)).abs().max() < 0.03
@@ -499,9 +501,7 @@ def test_luck_is_drawn_by_the_probabilities(browser):
 
 def test_the_stacks_of_chapter_6_agree(browser):
     """Signal and gradient in every wiring, as autograd has them, and what a shortcut carries."""
-    page = browser.new_page()
-    text = figures.browser_module("stack.js")
-    page.add_script_tag(content=re.sub(r"\bexport ", "", text))
+    page = page_of(browser, "stack.js")
     for depth, scale in ((6, 1.0), (32, 2.45), (100, 0.5)):
         net = depth_figure.start()
         layers = net.pop("layers")
@@ -519,9 +519,7 @@ def test_the_stacks_of_chapter_6_agree(browser):
 
 def test_the_units_of_chapter_5_agree(browser):
     """Output, hidden layer and the token's own matrix, which is the derivative."""
-    page = browser.new_page()
-    text = figures.browser_module("units.js")
-    page.add_script_tag(content=re.sub(r"\bexport (default .*)?", "", text))
+    page = page_of(browser, "units.js")
     torch.manual_seed(0)
     for relu in (True, False):
         for token in torch.rand(100, 2, dtype=torch.float64) * 2 - 0.5:
@@ -549,8 +547,7 @@ def test_the_copiers_agree(browser):
     nets = {"one code": Copier(32), "attention": Copier(64)}
     right = {name: [torch.zeros(n) for n in range(2, 17)] for name in nets}
     figure = figures.explore_recall(*(n.state_dict() for n in nets.values()), right)
-    make = "numbersOf"
-    page = open_page(browser, figure, "recall.js", make)
+    page = open_page(browser, figure, "recall.js", "numbersOf")
     for length in range(2, 17):
         digits = torch.randint(10, (1, length))
         for name, net in nets.items():

@@ -40,13 +40,8 @@ def test_heatmaps_show_the_numbers_on_one_scale():
 def test_heatmaps_write_numbers_and_hatch_nan():
     matrices = np.array([[[[0.25, np.nan, -0.01], [1.0, 2.0, 0.0]]]])
     axis = drawn(show_heatmaps, matrices, "k", "q", digits=1)[0]
-    assert [text.get_text() for text in axis.texts] == [
-        "0.2",
-        "0.0",
-        "1.0",
-        "2.0",
-        "0.0",
-    ]
+    written = [text.get_text() for text in axis.texts]
+    assert written == ["0.2", "0.0", "1.0", "2.0", "0.0"]
     inks = [text.get_color() for text in axis.texts[:4]]
     assert inks == ["black", "black", "white", "white"]
     assert axis.patch.get_hatch()  # to be seen where there is no number
