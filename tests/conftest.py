@@ -1,3 +1,5 @@
+import functools
+import inspect
 import os
 from pathlib import Path
 
@@ -22,6 +24,28 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("in_browser")
+
+
+def for_each(values):
+    """Run a test for each value, in one test; an error says for which."""
+
+    cases = [*values]
+
+    def decorate(test):
+        @functools.wraps(test)
+        def run(**fixtures):
+            for value in cases:
+                try:
+                    test(value, **fixtures)
+                except BaseException as error:
+                    error.add_note(f"for {getattr(value, 'name', value)}")
+                    raise
+
+        parameters = list(inspect.signature(test).parameters.values())
+        run.__signature__ = inspect.Signature(parameters[1:])
+        return run
+
+    return decorate
 
 
 @pytest.fixture(autouse=True)
@@ -54,9 +78,7 @@ def fra_eng(monkeypatch):
 
     path = data_folder() / REGISTRY["fra-eng"].splits["train"][0].path
     if not path.exists():
-        pytest.skip(
-            f"fra-eng is not at {path}; set D2LMINI_DATA to the folder that holds it"
-        )
+        pytest.skip(f"fra-eng is not at {path}; set D2LMINI_DATA to its folder")
     return path
 
 
@@ -87,10 +109,8 @@ def browser(without_browser):
         without_browser(str(error))
 
 
-DEVICES = ["cpu"]
-DEVICES += ["cuda"] * torch.cuda.is_available() + [
-    "mps"
-] * torch.backends.mps.is_available()
+DEVICES = ["cpu"] + ["cuda"] * torch.cuda.is_available()
+DEVICES += ["mps"] * torch.backends.mps.is_available()
 
 
 @pytest.fixture(params=DEVICES)

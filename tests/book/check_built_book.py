@@ -22,13 +22,7 @@ SOURCES = dict.fromkeys(
 )
 LOADING = SOURCES | {"link": "href", "object": "data"}
 LINK_KINDS_THAT_DO_NOT = {
-    "next",
-    "prev",
-    "search",
-    "index",
-    "canonical",
-    "author",
-    "license",
+    *("next", "prev", "search", "index", "canonical", "author", "license")
 }
 # What a style sheet or an inline script would fetch from elsewhere.
 REMOTE = re.compile(
@@ -78,9 +72,8 @@ class Page(HTMLParser):
         if tag == "img" and not (attrs.get("alt") or "").strip():
             self.problems.append(f"picture without a text: {attrs.get('src')}")
         kinds = set((attrs.get("rel") or "").split())
-        loads = tag in LOADING and (
-            tag != "link" or not kinds <= LINK_KINDS_THAT_DO_NOT
-        )
+        loads = tag in LOADING
+        loads &= tag != "link" or not kinds <= LINK_KINDS_THAT_DO_NOT
         if loads and attrs.get(LOADING[tag]):
             self.loads.append(attrs[LOADING[tag]])
 
@@ -104,9 +97,8 @@ def problems(root):
                 continue
             if parts.scheme:  # data:, mailto:
                 continue
-            target = (
-                (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            )
+            target = path.parent / unquote(parts.path) if parts.path else path
+            target = target.resolve()
             if not target.exists():
                 yield f"{place}: {url} does not exist"
                 continue
@@ -225,14 +217,8 @@ def main(root):
     if not (root / "index.html").exists():
         sys.exit(f"{root} holds no built book")
     root = root.resolve()
-    checks = (
-        problems,
-        lost_from_notebooks,
-        misnumbered,
-        unknown_formulas,
-        unpaired,
-        too_heavy,
-    )
+    checks = problems, lost_from_notebooks, misnumbered, unknown_formulas
+    checks += unpaired, too_heavy
     found = [problem for check in checks for problem in check(root)]
     in_order = "links, files, numbers, formulas, sizes and pictures are in order"
     print("\n".join(found) or f"{root}: {in_order}")

@@ -2,13 +2,13 @@
 
 import ast
 import difflib
+import functools
 import inspect
 import re
 from collections import Counter
 from pathlib import Path
 
 import nbformat
-import pytest
 from torch import nn
 
 from d2lmini import modern, transformer
@@ -19,26 +19,11 @@ ROOT = Path(__file__).parents[2]
 MARK = re.compile(r"# (d2lmini/[\w/]+\.py)\n")
 # Modules that a chapter builds up, all of them: each public definition is shown once.
 TEACHING = [
-    "masks",
-    "positions",
-    "attention",
-    "layers",
-    "transformer",
-    "data/text",
-    "data/batches",
-    "data/subwords",
-    "data/buckets",
-    "support/eight_bits",
-    "support/modes",
-    "losses",
-    "training",
-    "generation",
-    "translation",
-    "tasks/classification",
+    "masks", "positions", "attention", "layers", "transformer", "losses", "training",
+    "generation", "translation", "modern", "efficient", "data/text", "data/batches",
+    "data/subwords", "data/buckets", "support/eight_bits", "support/modes", "tasks/classification",
     "tasks/trajectories",
-    "modern",
-    "efficient",
-]
+]  # fmt: skip
 
 
 def name_of(node):
@@ -61,11 +46,8 @@ def without_docstrings(source, node):
             text = inner.body[0]
             dropped |= set(range(text.lineno, text.end_lineno + 1))
     lines = enumerate(source.splitlines(), start=1)
-    kept = [
-        s.rstrip()
-        for i, s in lines
-        if first <= i <= node.end_lineno and i not in dropped
-    ]
+    wanted = {*range(first, node.end_lineno + 1)} - dropped
+    kept = [s.rstrip() for i, s in lines if i in wanted]
     # A class that is all docstring needs a body in the notebook.
     return [line for line in kept if line.strip() not in ("", "pass")]
 
@@ -73,6 +55,11 @@ def without_docstrings(source, node):
 def definitions(source):
     nodes = {name_of(node): node for node in ast.parse(source).body}
     return {name: without_docstrings(source, n) for name, n in nodes.items() if name}
+
+
+@functools.cache
+def packaged_in(module):
+    return definitions((ROOT / module).read_text(encoding="utf-8"))
 
 
 def code_cells():
@@ -90,24 +77,22 @@ def shown():
                 yield match[1], name, lines, path.stem
 
 
-@pytest.mark.parametrize(
-    ("module", "name", "lines", "notebook"),
-    [pytest.param(*row, id=f"{row[3]}:{row[1]}") for row in shown()],
-)
-def test_the_book_shows_what_the_package_runs(module, name, lines, notebook):
-    packaged = definitions((ROOT / module).read_text(encoding="utf-8"))[name]
-    difference = difflib.unified_diff(packaged, lines, module, notebook, lineterm="")
-    assert packaged == lines, "\n".join(difference)
+def test_the_book_shows_what_the_package_runs():
+    differences = []
+    for module, name, lines, notebook in shown():
+        packaged = packaged_in(module).get(name, [])
+        names = module, notebook
+        differences += difflib.unified_diff(packaged, lines, *names, lineterm="")
+    assert not differences, "\n".join(differences)
 
 
-@pytest.mark.parametrize("module", TEACHING)
-def test_every_public_definition_is_shown_once(module):
-    source = (ROOT / "d2lmini" / f"{module}.py").read_text(encoding="utf-8")
-    times = Counter(
-        name for file, name, _, _ in shown() if file == f"d2lmini/{module}.py"
-    )
-    public = {name for name in definitions(source) if not name.startswith("_")}
-    assert {name: times[name] for name in public} == dict.fromkeys(public, 1)
+def test_every_public_definition_is_shown_once():
+    times = Counter((file, name) for file, name, _, _ in shown())
+    for module in TEACHING:
+        file = f"d2lmini/{module}.py"
+        public = {name for name in packaged_in(file) if not name.startswith("_")}
+        found = {name: times[file, name] for name in public}
+        assert found == dict.fromkeys(public, 1), f"show each once: {file}"
 
 
 # Six numbers in a row say nothing of which is which.

@@ -64,10 +64,8 @@ def test_without_a_browser_a_command_ends_with_one_sentence(machine):
 
 def test_without_playwright_it_is_said_how_to_get_it(monkeypatch):
     monkeypatch.setitem(browser.sys.modules, "playwright.sync_api", None)
-    with (
-        pytest.raises(browser.NoBrowser, match=r"set_up\.py --with paper"),
-        browser.chromium(),
-    ):
+    nothing = pytest.raises(browser.NoBrowser, match=r"set_up\.py --with paper")
+    with nothing, browser.chromium():
         pytest.fail("nothing operates it")
 
 

@@ -67,7 +67,5 @@ def test_rows_under_each_other():
 def test_the_tex_is_kept_and_a_command_without_a_translation_is_told():
     assert mathml("a <\n b").startswith('<math alttext="a &lt; b">')
     assert mathml("x", block=True).startswith('<math alttext="x" display="block">')
-    with pytest.raises(
-        ValueError, match=r"no MathML for '\\\\oops' in the formula 'x \\\\oops'"
-    ):
+    with pytest.raises(ValueError, match=r"no MathML for '\\\\oops' in the formula"):
         mathml(r"x \oops")

@@ -4,7 +4,6 @@ import ast
 import json
 import re
 import subprocess
-import sys
 import tomllib
 import zipfile
 from types import SimpleNamespace
@@ -61,10 +60,8 @@ def test_where_the_package_is_nothing_is_done(place):
 
 @pytest.mark.parametrize(
     ("place", "address"),
-    [
-        ((REPOSITORY, SITE), f"{REPOSITORY}/archive/refs/tags/v{addresses.version()}.zip"),
-        (("", SITE), f"{SITE}/{addresses.wheel_name()}"),
-    ],
+    [((REPOSITORY, SITE), f"{REPOSITORY}/archive/refs/tags/v{addresses.version()}.zip"),
+        (("", SITE), f"{SITE}/{addresses.wheel_name()}")],
 )  # fmt: skip
 def test_where_it_is_missing_the_tagged_one_is_fetched(place, address):
     (asked,) = run(cell_for(*place), is_there=False)
@@ -89,10 +86,8 @@ def page_of(repository, monkeypatch, name="book/02-masks"):
     addresses.tell_theme(app, app.config)
     launch = {"label": "launch-buttons", "buttons": []}
     is_launched = app.config.html_theme_options.get("launch_buttons")
-    context = {
-        "header_buttons": [launch] if is_launched else [],
-        "pathto": lambda page: f"../{page}.html",
-    }
+    context = {"header_buttons": [launch] if is_launched else []}
+    context["pathto"] = lambda page: f"../{page}.html"
     for handler in (addresses.add_codespace, addresses.add_footer):
         handler(app, name, "page.html", context, None)
     return context
@@ -114,79 +109,29 @@ def test_with_one_a_page_can_be_launched_and_corrected(monkeypatch):
     assert f"{REPOSITORY}/issues/new?title=book%2F02-masks%3A+&amp;" in foot
 
 
-def test_only_a_chapter_leads_to_its_slides(monkeypatch):
-    deck = '<a href="../slides/02-masks.html">Slides of this chapter</a>'
-    assert deck in page_of("", monkeypatch)["theme_extra_footer"]
-    assert "Slides" not in page_of("", monkeypatch, "book/about")["theme_extra_footer"]
-
-
-def test_the_menu_of_downloads_says_what_each_is(monkeypatch):
-    def texts(name, site):
-        monkeypatch.setenv("SITE_ADDRESS", site)
-        buttons = [
-            {"text": ".ipynb", "label": "download-source-button"},
-            {"text": ".pdf", "label": "download-pdf-button"},
-        ]
-        group = {"label": "download-buttons", "buttons": buttons}
-        context = {"header_buttons": [group], "pathto": lambda path, _: f"../{path}"}
-        take_away.offer(None, name, "page.html", context, None)
-        return {button["text"]: button.get("url") for button in group["buttons"]}
-
-    page = ["Notebook (.ipynb)", "Print this page", "All notebooks (.zip)"]
-    found = texts("book/02-masks", "")
-    assert [*found] == [*page, "Slides (.html)"]
-    assert found["Slides (.html)"] == "../slides/02-masks.html"
-    found = texts("book/teaching", SITE)
-    assert [*found] == [*page, "Book (.pdf)"]
-    assert found["Book (.pdf)"] == "../the-transformer-by-running-it.pdf"
-
-
-def test_a_copy_of_a_page_says_where_its_lists_are():
-    app = SimpleNamespace(config=SimpleNamespace(copyright="2026"))
-    for page, marks in (("about", 3), ("licences", 1)):
-        text = (ROOT / "book" / f"{page}.md").read_text(encoding="utf-8")
-        assert text.count("<!-- end -->") == marks
-        assert (
-            text.count(" of the built book ") + text.count(" the built book.") == marks
-        )
-        content = [text]
-        back_matter.fill(app, page, content)
-        assert "<!--" not in content[0] and "the built book" not in content[0]
-
-
 # The package as a file.
 
 
 def test_the_wheel_has_everything_and_is_the_same_each_time(tmp_path, monkeypatch):
     found = []
     for name in ("once", "again"):
-        monkeypatch.setattr(
-            "tools.kept.KEPT", tmp_path / f"kept {name}"
-        )  # made each time
+        # made each time
+        monkeypatch.setattr("tools.kept.KEPT", tmp_path / f"kept {name}")
         (tmp_path / name).mkdir()
         build_wheel(tmp_path / name)
         found.append((tmp_path / name / addresses.wheel_name()).read_bytes())
     assert found[0] == found[1]
     assert len(found[0]) <= 3_000_000
-    listing = subprocess.run(
-        ["git", "ls-files", "d2lmini"], cwd=ROOT, capture_output=True, text=True
-    )
+    command = ["git", "ls-files", "d2lmini"]
+    listing = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if listing.returncode:
         pytest.skip("not a git checkout")
     with zipfile.ZipFile(tmp_path / "once" / addresses.wheel_name()) as wheel:
         names = set(wheel.namelist())
     wanted = {n for n in listing.stdout.split() if not n.endswith(".md")}
     assert wanted <= names
-    assert {n.split("/")[0] for n in names} == {
-        "d2lmini",
-        f"d2lmini-{addresses.version()}.dist-info",
-    }
-
-
-def test_what_real_data_need_is_said(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pooch", None)  # as if it were not installed
-    with pytest.raises(ModuleNotFoundError, match=r"d2lmini\[real-data\]"):
-        d2lmini.data.data_folder()
+    about = f"d2lmini-{addresses.version()}.dist-info"
+    assert {n.split("/")[0] for n in names} == {"d2lmini", about}
 
 
 # The environment.
@@ -202,22 +147,30 @@ def test_an_old_python_is_told_which_is_needed(monkeypatch):
     ast.parse((ROOT / "tools" / "set_up.py").read_text("utf-8"), feature_version=(3, 6))
 
 
-@pytest.mark.parametrize(
-    ("system", "driver", "small"),
-    [("linux", False, True), ("linux", True, False), ("darwin", False, False)],
-)
+@pytest.fixture
+def commands(monkeypatch):
+    """The commands that are run, each of which fails."""
+    run = []
+
+    def fail(command, **_):
+        run.append(command)
+        return SimpleNamespace(returncode=1)
+
+    monkeypatch.setattr(set_up.subprocess, "run", fail)
+    monkeypatch.chdir(ROOT)
+    return run
+
+
+SYSTEMS = [("linux", False), ("linux", True), ("darwin", False)]
+
+
+@pytest.mark.parametrize(("system", "driver"), SYSTEMS)
 def test_the_small_torch_is_for_linux_without_a_driver(
-    monkeypatch, capsys, system, driver, small
+    monkeypatch, capsys, commands, system, driver
 ):
-    commands = []
+    small = system == "linux" and not driver
     monkeypatch.setattr(set_up.sys, "platform", system)
     monkeypatch.setattr(set_up, "has_nvidia_driver", lambda: driver)
-    monkeypatch.setattr(
-        set_up.subprocess,
-        "run",
-        lambda command, **_: commands.append(command) or SimpleNamespace(returncode=1),
-    )
-    monkeypatch.chdir(ROOT)
     set_up.main("somewhere")
     torch = [command[-1] for command in commands if set_up.CPU_BUILDS in command]
     assert torch == [f"torch=={set_up.locked('torch')}"] * small
@@ -227,30 +180,16 @@ def test_the_small_torch_is_for_linux_without_a_driver(
     assert ("did not answer" in capsys.readouterr().out) == small
 
 
-def test_what_tests_and_paper_need_is_added_to_the_same_environment(monkeypatch):
-    commands = []
+def test_what_tests_and_paper_need_is_added(monkeypatch, commands):
+    """To the same environment."""
     monkeypatch.setattr(set_up, "has_nvidia_driver", lambda: True)
-    monkeypatch.setattr(
-        set_up.subprocess, "run", lambda command, **_: commands.append(command)
-    )
     for further, file in set_up.FURTHER.items():
         set_up.main("somewhere", further)
-        assert commands[-1][-6:-2] == [
-            *("--requirement", "requirements.in", "--requirement", file)
-        ]
+        due = ["--requirement", "requirements.in", "--requirement", file]
+        assert commands[-1][-6:-2] == due
 
 
 # What else lies at the top.
-
-
-def test_settings_of_the_container_can_be_read():
-    text = (ROOT / ".devcontainer/devcontainer.json").read_text("utf-8")
-    settings = json.loads(text)
-    assert settings["postAttachCommand"] == "make lab"
-    # As Binder asks, and no root in the end.
-    lines = (ROOT / "Dockerfile").read_text("utf-8").splitlines()
-    assert {"ARG NB_USER=jovyan", "ARG NB_UID=1000"} <= set(lines)
-    assert [line for line in lines if line.startswith("USER ")] == ["USER ${NB_UID}"]
 
 
 def test_a_notebook_from_a_site_finds_the_package_and_the_other_pages_there(tmp_path):
@@ -259,58 +198,15 @@ def test_a_notebook_from_a_site_finds_the_package_and_the_other_pages_there(tmp_
     path.parent.mkdir()
     path.write_text(text, encoding="utf-8")
     take_away.lead_to_site(tmp_path, SITE)
-    before, after = (
-        json.loads(text)["cells"],
-        json.loads(path.read_text("utf-8"))["cells"],
-    )
+    before = json.loads(text)["cells"]
+    after = json.loads(path.read_text("utf-8"))["cells"]
     code, *markdown = [b for a, b in zip(before, after, strict=True) if a != b]
     assert f"{SITE}/{addresses.wheel_name()}" in "".join(code["source"])
     assert {cell["cell_type"] for cell in markdown} == {"markdown"}
-    links = re.findall(
-        r"\]\(([^)]*)\)", "".join(line for c in after for line in c["source"])
-    )
+    lines = "".join(line for c in after for line in c["source"])
+    links = re.findall(r"\]\(([^)]*)\)", lines)
     assert f"{SITE}/book/glossary.html#term-attention" in links
     assert all(link.startswith(("#", "https://")) for link in links)
-
-
-def test_links_to_a_file_beside_the_pages_lead_to_the_site_too():
-    assert (
-        take_away.with_links_to(SITE, '<a href="../a.zip">')
-        == f'<a href="{SITE}/a.zip">'
-    )
-
-
-def test_the_citation_has_an_address_once_there_is_one(monkeypatch):
-    assert "url" not in back_matter.citation(2026)
-    monkeypatch.setattr(back_matter, "addresses", lambda: (REPOSITORY, SITE))
-    said = back_matter.citation(2026)
-    assert said.count(SITE) == 2 and "@book{d2lmini" in said
-
-
-def test_other_versions_are_named_where_they_are(monkeypatch):
-    monkeypatch.setenv("SITE_ADDRESS", "")
-    assert back_matter.versions() == f"This is version {addresses.version()}."
-    monkeypatch.setenv("SITE_ADDRESS", SITE + "/")
-    newest = f"]({SITE}/book/about.html#versions)"
-    assert newest in back_matter.versions()
-    monkeypatch.setenv("SITE_EDITIONS", "v2.0.0 v1.0.0")
-    said = back_matter.versions()
-    places = [f"]({SITE}/v2.0.0/)", f"]({SITE}/v1.0.0/)", newest]
-    assert [said.count(place) for place in places] == [1, 1, 1]
-
-
-def test_what_is_one_file_is_beside_the_pages_or_can_be_made(monkeypatch):
-    def links():
-        return re.findall('href="../([^"]*)"', back_matter.files())
-
-    name = "the-transformer-by-running-it"
-    zips = [f"{name}-notebooks.zip", f"{name}-project.zip"]
-    monkeypatch.setenv("SITE_ADDRESS", "")
-    assert "`make pdf`" in back_matter.files() and links() == zips
-    monkeypatch.setenv("SITE_ADDRESS", SITE)
-    assert links() == [f"{name}.pdf", f"{name}.epub", *zips]
-    site = (ROOT / ".github/workflows/pages.yml").read_text(encoding="utf-8")
-    assert "make site" in site
 
 
 def test_the_zip_of_the_project_has_what_the_repository_has(tmp_path):

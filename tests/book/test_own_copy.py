@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tools.own_copy import ROOT, main, update
+from tools.own_copy import update
 
 
 def write(path, *sources):
@@ -51,14 +51,6 @@ def test_answers_stay_and_the_rest_follows_the_book(folders):
     assert code(own / "my a.ipynb") == ["my answer"]
 
 
-def test_an_answer_in_a_chapter_that_did_not_change_is_no_news(folders):
-    book, own = folders
-    update(book, own)
-    write(own / "a.ipynb", "my answer")
-    assert update(book, own) == []
-    assert code(own / "a.ipynb") == ["my answer"]
-
-
 def test_a_notebook_that_was_only_run_follows_the_book(folders):
     book, own = folders
     update(book, own)
@@ -90,13 +82,3 @@ def test_a_notebook_that_cannot_be_read_is_left_alone(folders):
     write(book / "a.ipynb", "new")
     assert update(book, own) == ["a.ipynb"]
     assert (own / "a.ipynb").read_text("utf-8") == "{ half a file"
-
-
-def test_the_book_s_own_notebooks(tmp_path):
-    assert update(ROOT / "book", tmp_path / "own") == []
-    assert update(ROOT / "book", tmp_path / "own") == []
-
-
-def test_it_may_lie_anywhere(tmp_path):
-    main(tmp_path / "own")
-    assert (tmp_path / "own" / "08-training.ipynb").exists()

@@ -8,7 +8,6 @@ import pytest
 from bs4 import BeautifulSoup
 from PIL import ImageFont
 
-from tools.extensions import formulas
 from tools.paper import make_epub, paper
 
 PAGE = """<section id="masks"><h1>2 Masks</h1>
@@ -34,10 +33,8 @@ def body(markup):
 def chapters():
     """A chapter and a glossary, as paper has them."""
     glossary = '<section id="words"><h1>Glossary</h1></section>'
-    found = [
-        paper.Chapter("02-masks", "The pieces", body(PAGE)),
-        paper.Chapter("glossary", "Back matter", body(glossary)),
-    ]
+    pages = ("02-masks", "The pieces", PAGE), ("glossary", "Back matter", glossary)
+    found = [paper.Chapter(name, part, body(text)) for name, part, text in pages]
     paper.lead_to_ids(found, None)
     return found
 
@@ -56,11 +53,8 @@ def test_a_link_to_nothing_is_an_error():
 
 def test_hints_solutions_and_answers_are_gathered(chapters):
     answers = paper.gather_answers(chapters, "Back matter").body
-    assert [heading.get_text() for heading in answers.select("h2, h3")] == [
-        "2 Masks",
-        "Exercise 2.1: Count all",
-        "Questions",
-    ]
+    titles = [heading.get_text() for heading in answers.select("h2, h3")]
+    assert titles == ["2 Masks", "Exercise 2.1: Count all", "Questions"]
     assert [hint.get_text() for hint in answers.select("li")] == ["One.", "Two."]
     assert "Three." in answers.get_text() and "Because." in answers.get_text()
     left = chapters[0].body
@@ -98,58 +92,8 @@ def test_a_still_picture_says_where_the_live_figure_is(address, place):
     )
     paper.show_stills(cell, "book/02-masks", address)
     assert cell.figure["id"] == "figure-masks"
-    assert cell.figcaption.get_text() == (
-        f"Masks, as the page first shows it. Live in {place}"
-    )
-
-
-def test_a_line_can_end_between_two_formulas_or_before_an_equals_sign():
-    math = paper.new(formulas.mathml(r"= a = b = c, \qquad d = e", block=True))
-    groups = [group for group in make_epub.in_groups(math) if group != " "]
-    assert [
-        [piece.get_text() for piece in group.select("math")] for group in groups
-    ] == [
-        ["=a", "=b", "=c,"],
-        ["d", "=e"],
-    ]
-
-
-def test_a_title_that_says_nothing_new_is_left_out():
-    titles = ("Code", "What comes out", "What comes out", "The claim")
-    fold = (
-        '<details class="hide"><summary><p class="collapsed">{}</p></summary></details>'
-    )
-    page = body(
-        "<div>"
-        + "".join(f'<div class="cell">{fold.format(title)}</div>' for title in titles)
-        + "</div>"
-    )
-    paper.open_folds(page)
-    shown = page.select(".fold-title:not([hidden])")
-    assert [title.get_text() for title in shown] == ["What comes out", "The claim"]
-
-
-def test_a_long_line_goes_on_to_the_right_of_where_it_began():
-    short, long = "x = 1", f"    <b>{'z' * 60}</b> &lt; 1"
-    text = body(f"<pre>{short}\n{long}\n</pre>")
-    before = text.get_text()
-    paper.hang_lines(text)
-    assert text.get_text() == before
-    (line,) = text.select(".line")
-    assert line["style"] == "--hang: 8ch" and str(line.b) in long
-
-
-def test_a_file_beside_the_pages_is_on_the_site_or_no_link_on_paper():
-    def link(address):
-        page = body(
-            '<section id="a"><h1>A</h1><a href="../figures.zip">all</a></section>'
-        )
-        paper.lead_to_ids([paper.Chapter("a", "", page)], address)
-        assert "all" in page.get_text()
-        return page.a and page.a["href"]
-
-    assert link(None) is None
-    assert link("https://a.example/b") == "https://a.example/b/figures.zip"
+    said = f"Masks, as the page first shows it. Live in {place}"
+    assert cell.figcaption.get_text() == said
 
 
 def test_a_wide_table_has_type_in_which_its_cells_fit(browser):

@@ -10,18 +10,15 @@ from packaging.utils import canonicalize_name
 from tools.set_up import FURTHER
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
-    "project"
-]
+PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PACKAGE["optional-dependencies"]
 
 
 def lines(name):
     """The lines of a requirements file, comments gone."""
     text = (ROOT / name).read_text(encoding="utf-8")
-    return [
-        s for line in text.splitlines() if (s := re.sub(r"(^|\s)#.*", "", line).strip())
-    ]
+    bare = (re.sub(r"(^|\s)#.*", "", line).strip() for line in text.splitlines())
+    return [line for line in bare if line]
 
 
 def asked(name):
@@ -33,10 +30,8 @@ PINNED = {canonicalize_name(r.name): r for r in asked("requirements.txt")}
 LISTS = ["requirements.in", *FURTHER.values()]
 
 
-def test_the_first_line_says_what_wrote_it():
-    first = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()[0]
-    assert "uv" in first
-    # The package itself, from this folder; pip takes no such line for a constraint.
+def test_a_list_for_pip_holds_no_package_of_this_folder():
+    """Pip takes no such line for a constraint."""
     assert lines("requirements.in")[0] == "--editable .[book,course]"
     assert "d2lmini" not in PINNED
 

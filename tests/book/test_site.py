@@ -3,8 +3,6 @@
 import http.client
 import json
 import re
-import subprocess
-import sys
 import threading
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -50,9 +48,8 @@ def scripts_after(handler, body="", page="book/a"):
 def test_scripts_wait_but_for_those_that_figures_need():
     waiting = dict(scripts_after(offline_book.defer_scripts))
     assert waiting["doctools.js"] and not waiting["loader.js"] and not waiting[None]
-    assert not any(
-        dict(scripts_after(offline_book.defer_scripts, page="search")).values()
-    )
+    on_search = dict(scripts_after(offline_book.defer_scripts, page="search"))
+    assert not any(on_search.values())
 
 
 def paragraph(text):
@@ -73,53 +70,34 @@ def test_a_page_is_described_by_its_first_whole_sentences(text, said):
     assert site_pages.description_of(paragraph(text)) == said
 
 
-def test_boxes_and_outputs_describe_no_page():
-    box = nodes.section("", nodes.admonition("", nodes.paragraph(text="In a box.")))
-    box += nodes.container("", nodes.paragraph(text="Printed."))
-    assert site_pages.description_of(box) == ""
-    box += nodes.paragraph(text="Said.")
-    assert site_pages.description_of(box) == "Said."
-
-
 ADDRESS = "https://example.org/book/"
 
 
 def site(folder, address):
     """What the extension needs of Sphinx: a site of one page."""
-    config = SimpleNamespace(
-        html_title="A book & more",
-        html_baseurl=address,
-        html_additional_pages={},
-        language="en",
-        root_doc="book/index",
-    )
-    env = SimpleNamespace(
-        found_docs={"book/index"},
-        get_doctree=lambda page: paragraph('What does "it" hide?'),
-    )
+    config = {"html_title": "A book & more", "html_baseurl": address, "language": "en"}
+    config |= {"html_additional_pages": {}, "root_doc": "book/index"}
+    config = SimpleNamespace(**config)
+    said = paragraph('What does "it" hide?')
+    env = SimpleNamespace(found_docs={"book/index"}, get_doctree=lambda page: said)
     site_pages.settle_address(None, config)
-    return SimpleNamespace(
-        config=config, env=env, outdir=folder, builder=SimpleNamespace(format="html")
-    )
+    html = SimpleNamespace(format="html")
+    return SimpleNamespace(config=config, env=env, outdir=folder, builder=html)
 
 
 def tags(html):
-    return dict(
-        re.findall(r'<meta (?:name|property)="([^"]+)" content="([^"]*)"', html)
-    )
+    meta = r'<meta (?:name|property)="([^"]+)" content="([^"]*)"'
+    return dict(re.findall(meta, html))
 
 
 def test_without_an_address_nothing_names_one(tmp_path):
     app = site(tmp_path, "")
     site_pages.write_files(app, None)
     index = (tmp_path / "index.html").read_text("utf-8")
-    assert tags(index) == {
-        "og:site_name": "A book &amp; more",
-        "og:title": "A book &amp; more",
-        "og:type": "article",
-        "description": "What does &quot;it&quot; hide?",
-        "og:description": "What does &quot;it&quot; hide?",
-    }
+    due = dict.fromkeys(("og:site_name", "og:title"), "A book &amp; more")
+    said = "What does &quot;it&quot; hide?"
+    due |= {"og:type": "article", "description": said, "og:description": said}
+    assert tags(index) == due
     assert "0; url=book/index.html" in index
     assert (tmp_path / "robots.txt").read_text("utf-8") == "User-agent: *\nDisallow:\n"
     assert {path.name for path in tmp_path.iterdir()} == {"index.html", "robots.txt"}
@@ -138,9 +116,8 @@ def test_with_an_address_there_are_a_card_and_a_map(tmp_path, written):
     once = card.read_bytes()
     site_pages.write_files(app, None)
     assert card.read_bytes() == once
-    assert f"Sitemap: {ADDRESS}sitemap.xml" in (tmp_path / "robots.txt").read_text(
-        "utf-8"
-    )
+    robots = (tmp_path / "robots.txt").read_text("utf-8")
+    assert f"Sitemap: {ADDRESS}sitemap.xml" in robots
     places = ElementTree.parse(tmp_path / "sitemap.xml").iterfind(".//{*}loc")
     assert [place.text for place in places] == [ADDRESS + "book/index.html"]
 
@@ -181,16 +158,6 @@ def test_the_worker_has_another_version_when_a_page_has_changed(tmp_path):
     assert worker(tmp_path)[0] != once
 
 
-def test_the_next_port_is_taken_and_said_if_one_is_not_free(tmp_path, capsys):
-    with serve.server_of(tmp_path, 8700) as first:
-        port = first.server_port
-        assert f"Port {port}" not in capsys.readouterr().out
-        with serve.server_of(tmp_path, port) as second:
-            assert second.server_port > port
-            assert second.server_address[0] == "127.0.0.1"
-        assert f"Port {port} is taken" in capsys.readouterr().out
-
-
 def test_where_nothing_is_the_server_shows_the_404_page(tmp_path):
     (tmp_path / "404.html").write_text("no such page", "utf-8")
     (tmp_path / "there.txt").write_text("there", "utf-8")
@@ -205,16 +172,3 @@ def test_where_nothing_is_the_server_shows_the_404_page(tmp_path):
             connection.close()
         server.shutdown()
     assert found == [(200, "there"), (404, "no such page")]
-
-
-def test_the_address_is_printed_when_it_can_be_opened(tmp_path):
-    command = [sys.executable, serve.__file__, str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        lines = iter(process.stdout.readline, "")
-        said = next(line for line in lines if "taken" not in line)
-        port = int(re.search(r"http://127\.0\.0\.1:(\d+) ", said)[1])
-        connection = http.client.HTTPConnection("127.0.0.1", port)
-        connection.request("GET", "/")
-        assert connection.getresponse().status == 200
-        connection.close()
-        process.terminate()

@@ -5,49 +5,42 @@ import os
 import re
 from pathlib import Path
 
-import pytest
-
 from d2lmini.check import process
 
 ROOT = Path(__file__).parents[2]
-SOURCES = [
-    path
-    for folder in ("d2lmini", "tests", "tools", "benchmarks")
-    for path in sorted((ROOT / folder).rglob("*.py"))
-]
-each_source = pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.name)
 
 
-def calls(path):
-    """(name, call) of each call in a file, such as ("read_text", ...)."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call):
-            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            yield name, node
+def calls():
+    """(name, call, place) of each call in our code, such as ("read_text", ...)."""
+    for folder in ("d2lmini", "tests", "tools", "benchmarks"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call):
+                    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+                    yield name, node, f"{path.relative_to(ROOT)}:{node.lineno}"
 
 
-@each_source
-def test_files_are_opened_as_utf_8(path):
+def test_files_are_opened_as_utf_8():
     """The default of Windows is another: it cannot read the French of the corpora."""
-    for name, call in calls(path):
+    for name, call, place in calls():
         said = {keyword.arg for keyword in call.keywords} | {  # None: **settings
             arg.value for arg in call.args if isinstance(arg, ast.Constant)
         }
         as_bytes = any(isinstance(s, str) and re.fullmatch("[rwxa]b", s) for s in said)
-        if name in ("read_text", "write_text") or (
-            name == "open" and isinstance(call.func, ast.Name) and not as_bytes
+        is_method = isinstance(call.func, ast.Attribute)
+        if (name in ("read_text", "write_text") and is_method) or (
+            name == "open" and not is_method and not as_bytes
         ):
-            assert said & {"encoding", "utf-8", None}, f"line {call.lineno}: {name}"
+            remedy = f'{place}: {name}() needs encoding="utf-8"'
+            assert said & {"encoding", "utf-8", None}, remedy
 
 
-@each_source
-def test_no_path_is_made_into_text_with_its_own_slashes(path):
+def test_no_path_is_made_into_text_with_its_own_slashes():
     """str() of a relative path has backslashes on Windows; as_posix() has none."""
-    for name, call in calls(path):
+    for name, call, place in calls():
         inner = call.args[0] if name == "str" and call.args else None
-        if isinstance(inner, ast.Call):
-            made = getattr(inner.func, "attr", "")
-            assert made not in ("relative_to", "with_suffix"), f"line {call.lineno}"
+        made = getattr(getattr(inner, "func", None), "attr", "")
+        assert made not in ("relative_to", "with_suffix"), f"{place}: use .as_posix()"
 
 
 def test_an_answer_is_ended_where_there_are_no_process_groups(monkeypatch):

@@ -34,9 +34,7 @@ def test_a_writer_that_is_interrupted_leaves_the_old_file_or_none(tmp_path):
     assert files_in(tmp_path) == {"file": b"new"}
 
 
-def test_what_a_killed_writer_leaves_is_not_the_file_and_the_next_one_takes_it(
-    tmp_path,
-):
+def test_what_a_killed_writer_leaves_is_not_the_file(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"old")
     program = (

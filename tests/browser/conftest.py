@@ -11,9 +11,7 @@ from tools.serve import Pages, Server
 
 def pytest_addoption(parser):
     parser.addoption("--built", type=Path, help="folder of the built pages")
-    parser.addoption(
-        "--screenshots", type=Path, help="folder to keep a picture of each page"
-    )
+    parser.addoption("--screenshots", type=Path, help="folder of pictures of the pages")
 
 
 @pytest.fixture(scope="session")
@@ -53,10 +51,11 @@ class Visit:
         page.on("console", lambda m: m.type == "error" and self.problems.append(m.text))
         page.on("pageerror", lambda error: self.problems.append(f"uncaught: {error}"))
         page.on("requestfailed", self.failed)
-        page.on(
-            "response",
-            lambda r: r.status >= 400 and self.problems.append(f"{r.status} {r.url}"),
-        )
+        page.on("response", self.answered)
+
+    def answered(self, response):
+        if response.status >= 400:
+            self.problems.append(f"{response.status} {response.url}")
 
     def failed(self, request):
         if request.failure != "net::ERR_ABORTED":  # which is our own reload of the page

@@ -47,12 +47,8 @@ def python(tmp_path_factory):
 
 def run(python, notebook):
     """What running a notebook said, and the notebook with its outputs."""
-    done = subprocess.run(
-        [python, "-c", RUN, notebook],
-        cwd=notebook.parent,
-        capture_output=True,
-        text=True,
-    )
+    command = [python, "-c", RUN, notebook]
+    done = subprocess.run(command, cwd=notebook.parent, capture_output=True, text=True)
     return done, nbformat.read(notebook, as_version=4)
 
 

@@ -11,25 +11,10 @@ from tools.extensions.light_theme import RESERVED, SHEETS
 
 pytestmark = pytest.mark.thorough
 
-PACKAGES = {
-    "pydata-sphinx-theme.css": (
-        "pydata-sphinx-theme",
-        "pydata_sphinx_theme/theme/pydata_sphinx_theme/static/styles",
-    ),
-    "sphinx-book-theme.css": (
-        "sphinx-book-theme",
-        "sphinx_book_theme/theme/sphinx_book_theme/static/styles",
-    ),
-}
+THEMES = "pydata-sphinx-theme", "sphinx-book-theme"
 # One of each kind
-PAGES = [
-    "book/index",
-    "book/02-masks",
-    "book/figures",
-    "book/bug-museum",
-    "book/about",
-    "search",
-]
+PAGES = ["index", "02-masks", "figures", "bug-museum", "about"]
+PAGES = [*(f"book/{name}" for name in PAGES), "search"]
 # What an element and what is drawn before and after it look like, in all properties; of elements
 # that are alike, and so are those around them, the first.
 LOOKS = """async () => {
@@ -50,8 +35,9 @@ LOOKS = """async () => {
 
 def whole(name):
     """A style sheet of the theme as its package has it, with the fonts that the book has."""
-    package, folder = PACKAGES[name]
-    path = distribution(package).locate_file(f"{folder}/{name}")
+    module = name.replace("-", "_")
+    styles = f"{module}/theme/{module}/static/styles/{name}.css"
+    path = distribution(name).locate_file(styles)
     return RESERVED.sub("Book Icons", path.read_text(encoding="utf-8"))
 
 
@@ -79,8 +65,8 @@ def answer(css, route):
 def test_nothing_looks_otherwise_with_all_styles(visit, name, how):
     page = visit("http", f"{name}.html", **how).page
     light = looks(page)
-    for sheet in PACKAGES:
-        page.route(f"**/{sheet}*", functools.partial(answer, whole(sheet)))
+    for name in THEMES:
+        page.route(f"**/{name}.css*", functools.partial(answer, whole(name)))
     page.reload()
     full = looks(page)
     assert len(light) > 50 and min(len(own) for own, *_ in light.values()) > 1000
@@ -89,9 +75,8 @@ def test_nothing_looks_otherwise_with_all_styles(visit, name, how):
 
 
 def test_each_icon_of_a_page_is_in_a_font(built):
-    rules = re.findall(
-        r'([^{}]*)\{content:"\\(\w+)"\}', whole("pydata-sphinx-theme.css")
-    )
+    styles = whole(THEMES[0])
+    rules = re.findall(r'([^{}]*)\{content:"\\(\w+)"\}', styles)
     codes = {
         name: int(code, 16)
         for selectors, code in rules

@@ -47,9 +47,8 @@ def test_what_was_read_is_there_without_a_network_and_so_is_the_search(built, re
     read(reader, f"{site}/{FRONT}")
     figure = reader.locator(".d2lmini-figure")
     weights = re.search(r'"file":"\.\./([^"]+)"', (built / FRONT).read_text("utf-8"))[1]
-    until(
-        reader, "async (file) => Boolean(await caches.match(file))", f"{site}/{weights}"
-    )
+    kept = "async (file) => Boolean(await caches.match(file))"
+    until(reader, kept, f"{site}/{weights}")
     server.shutdown()
     server.server_close()
 

@@ -2,22 +2,18 @@
 
 import pytest
 
+PLACES = {
+    "02-masks": {"Skip to figure": "figure-masks"},
+    "04-attention": {
+        "Skip to figure: Attention by hand": "figure-attention",
+        "Skip to figure: Where trained heads look": "figure-live",
+        "Skip to figure: Heads: who reads which features?": "figure-heads",
+    },
+    "preface": {},
+}
 
-@pytest.mark.parametrize(
-    ("name", "figures"),
-    [
-        ("02-masks", {"Skip to figure": "figure-masks"}),
-        (
-            "04-attention",
-            {
-                "Skip to figure: Attention by hand": "figure-attention",
-                "Skip to figure: Where trained heads look": "figure-live",
-                "Skip to figure: Heads: who reads which features?": "figure-heads",
-            },
-        ),
-        ("preface", {}),
-    ],
-)
+
+@pytest.mark.parametrize(("name", "figures"), PLACES.items())
 def test_tab_and_enter_lead_to_a_figure(visit, name, figures):
     page = visit("file", f"book/{name}.html", width=400).page
     links = page.locator("#pst-skip-link a")

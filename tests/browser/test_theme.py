@@ -1,6 +1,5 @@
 """What is on the pages besides the figures, and what is left of them without scripts."""
 
-import itertools
 import re
 
 import numpy as np
@@ -8,143 +7,6 @@ import pytest
 from contrast import contrast
 
 from d2lmini.figures.colours import DARK_HUES, HUES
-from tools.extensions.dark_plots import GROUND
-
-KINDS = ("button:not(.copybtn)", "summary", "input:not([type=hidden])", "select")
-BUTTONS = ", ".join(f"{kind}:not(.d2lmini-figure *)" for kind in KINDS)
-# Groups of controls that are alike, of which the first is tried: hints, and answers to questions.
-ALIKE = [
-    f"{group} *"
-    for group in (
-        ".d2lmini-verdict", "#questions", "#questions-that-start-a-discussion",
-        "#an-exam-without-code",
-    )
-]  # fmt: skip
-# Gives each a number, by which it is found at once among thousands of elements.
-NUMBER = """([kinds, alike]) => {
-    const all = [...document.querySelectorAll(kinds)];
-    const first = alike.map((group) => all.find((button) => button.matches(group)));
-    return all
-        .filter((button) => first.includes(button) || !alike.some((g) => button.matches(g)))
-        .map((button, n) => {
-            button.dataset.number = n;
-            return [button.outerHTML.slice(0, 150), !button.closest("article")];
-        });
-}"""
-
-# Notes whatever happens on the page from now on. What only names a control under the pointer
-# (tooltips) is not what the control is for.
-WATCH = """async () => {
-    // What the pointer's way to the control set off, such as scrolling, comes to rest first.
-    for (let n = 0; n < 3; n++) await new Promise(requestAnimationFrame);
-    window.effects = [];
-    window.watcher?.disconnect();
-    window.watcher = new MutationObserver((changes) => {
-        for (const { type, target, attributeName } of changes) {
-            if (target.closest?.(".tooltip")) continue;
-            if (["aria-describedby", "data-bs-original-title"].includes(attributeName)) continue;
-            if (target === document.body && type === "childList") continue;
-            window.effects.push(attributeName ?? target.nodeName);
-        }
-    });
-    window.watcher.observe(document, {
-        subtree: true, attributes: true, childList: true, characterData: true });
-}"""
-# Printing and full screen happen outside the page; scrolling and the focus change no element.
-NOTE_CALLS = """
-    window.print = () => window.effects.push("print");
-    Element.prototype.requestFullscreen = async () => window.effects.push("full screen");
-    addEventListener("scroll", () => window.effects?.push("scroll"));
-    addEventListener("focusin", () => window.effects?.push("focus"));
-"""
-
-
-def is_shown(control):
-    return control.is_visible() and control.is_enabled()
-
-
-def operate(control, how):
-    """Use a control; whether anything came of it."""
-    page = control.page
-    menu = control.locator("xpath=ancestor::*[contains(@class, 'dropdown-menu')]")
-    if menu.count() and not control.is_visible():
-        menu.locator("xpath=preceding-sibling::button").click()
-    if not is_shown(control):
-        return None
-    if how == "mouse":
-        control.hover()
-    control.focus()
-    page.evaluate(WATCH)
-    if control.evaluate("e => e.tagName === 'INPUT'"):
-        control.press_sequentially("mask")
-        return control.input_value() == "mask"
-    if how == "mouse":
-        control.click()
-    else:
-        page.keyboard.press("Enter")
-    page.wait_for_function("window.effects.length > 0", timeout=2000)
-    return True
-
-
-tried = set()  # what stands around an article is the same on most pages
-
-
-@pytest.mark.parametrize("width", [1280, 400])
-def test_every_button_outside_the_figures_does_something(visit, width, page_name):
-    opened = visit("file", page_name, width, script=NOTE_CALLS)
-    page = opened.page
-    numbered = page.evaluate(NUMBER, [BUTTONS, ALIKE])
-    around = (width, *(what for what, is_around in numbered if is_around))
-    assert len(around) > 5
-    buttons = [
-        (n, what)
-        for n, (what, is_around) in enumerate(numbered)
-        if not (is_around and around in tried)
-    ]
-    tried.add(around)
-    for how, (n, what) in itertools.product(("mouse", "keyboard"), buttons):
-        control = page.locator(f"[data-number='{n}']")
-        assert operate(control, how) is not False, what
-        page.keyboard.press("Escape")  # closes what may have opened over the page
-        page.mouse.move(1, 1)  # and no tooltip stays
-        page.evaluate("document.activeElement.blur()")
-        if control.evaluate("e => e.matches('.sidebar-toggle')") and is_shown(control):
-            control.click()  # brings back what was folded away
-            page.keyboard.press("Escape")
-            page.wait_for_timeout(400)  # a drawer takes its time to close
-            page.mouse.move(1, 1)
-            page.evaluate("document.activeElement.blur()")
-        # One that has faded may stay, unseen, for as long as its button has the focus.
-        page.locator(".tooltip.show").first.wait_for(state="detached")
-    assert opened.problems == []
-
-
-@pytest.mark.parametrize("scheme", ["http", "file"])
-def test_the_search_finds_a_chapter(visit, scheme):
-    opened = visit(scheme, "book/preface.html")
-    page = opened.page
-    page.keyboard.press("Control+k")
-    page.keyboard.type("permutation equivariant")
-    page.keyboard.press("Enter")
-    found = page.locator("#search-results a", has_text="Positional encoding").first
-    found.wait_for()
-    found.click()
-    page.wait_for_url("**/03-positions.html*")
-
-
-def test_links_inside_the_figures_lead_somewhere(visit, built):
-    """The build checks links in the text; those of a figure are written by its script."""
-    opened = visit("file", "book/07-transformer.html")
-    figure = opened.page.locator(".d2lmini-figure").first
-    hrefs = set()
-    for block in figure.locator("[role=button]").all():
-        block.click()
-        hrefs |= {link.get_attribute("href") for link in figure.locator("a").all()}
-    assert len(hrefs) > 6
-    for href in hrefs:
-        name, _, section = href.partition("#")
-        text = (built / "book" / name).read_text(encoding="utf-8")
-        assert f'id="{section}"' in text or not section, href
 
 
 def test_without_scripts_each_figure_is_a_picture(browser, addresses, page_name):
@@ -155,33 +17,6 @@ def test_without_scripts_each_figure_is_a_picture(browser, addresses, page_name)
         assert len(picture.get_attribute("alt")) > 40
         assert picture.bounding_box()["height"] > 100
     context.close()
-
-
-def test_a_figure_leaves_no_frame_of_its_still_picture(visit):
-    for name in ("02-masks", "04-attention", "09-attention-maps"):
-        page = visit("file", f"book/{name}.html").page
-        assert page.locator(".cell_output div.output:empty").count() == 0
-
-
-def test_there_is_a_still_picture_for_each_figure(built):
-    number = {
-        path.name: path.read_text(encoding="utf-8").count('class="d2lmini-still"')
-        for path in built.glob("book/*.html")
-    }
-    assert sum(number.values()) == 21
-    assert number["04-attention.html"] == 3  # in the plane, trained heads, and heads
-
-
-def test_a_cell_that_ran_networks_moves_without_a_kernel(visit):
-    for name in ("04-attention", "05-feed-forward", "09-attention-maps"):
-        opened = visit("file", f"book/{name}.html")
-        figure = opened.page.locator("#figure-live")
-        notes = {figure.locator(".note").inner_text()}
-        for chip in figure.locator(".chip").all():
-            chip.click()
-            notes.add(figure.locator(".note").inner_text())
-        assert len(notes) == 4 and not any("Computing" in note for note in notes)
-        assert opened.problems == []
 
 
 WITH_PLOTS = ("02-masks", "04-attention", "11-walking-on", "figures")
@@ -212,29 +47,6 @@ def test_a_plot_is_as_light_or_dark_as_its_page(visit, name, theme):
     assert plots  # and none for the other theme
     assert {url.endswith("-dark.svg") for url in plots} == {theme == "dark"}
     assert opened.problems == []
-
-
-def test_text_of_dark_plots_reads_on_the_ground_of_a_dark_page(visit, built):
-    page = visit("file", "book/02-masks.html", dark=True).page
-    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (
-        ground == f"rgb({', '.join(str(part) for part in bytes.fromhex(GROUND[1:]))})"
-    )
-    plots = list(built.glob("_images/*-dark.svg"))
-    assert len(plots) > 60
-    for path in plots:
-        svg = path.read_text(encoding="utf-8")
-        default = re.match(r'<svg fill="(#\w+)"', svg)[1]
-        for text in re.findall(r"<(?:text|tspan)\b[^>]*>", svg):
-            colour = re.search(r'fill(?::|=")(#\w+)', text)
-            if colour and colour[1] == "#000000":
-                # a number on the light cell of a heat-map, or a word on a light box
-                boxes = re.findall(r"<path[^>]*fill:(#\w+)", svg)
-                assert "<image" in svg or any(
-                    contrast("#000000", b) > 4.5 for b in boxes
-                )
-            else:
-                assert contrast(colour[1] if colour else default, GROUND) >= 4.5, path
 
 
 HUED = ".highlight [class^=hue-], math [mathcolor]"

@@ -22,7 +22,6 @@ from d2lmini import (
     scaled_dot_product_attention,
     shift_right,
 )
-from d2lmini.check import trying
 from d2lmini.check.bugs import MUSEUM, BatchNormed, NormOverSteps
 
 pytestmark = pytest.mark.usefixtures("each_device")
@@ -99,9 +98,8 @@ def as_pytorch_does(attention, X):
     ours = attention(WIDTH, 2, 0.0)
     theirs = nn.MultiheadAttention(WIDTH, 2, bias=False, batch_first=True)
     matrices = [*theirs.in_proj_weight.chunk(3), theirs.out_proj.weight]
-    for layer, matrix in zip(
-        (ours.W_q, ours.W_k, ours.W_v, ours.W_o), matrices, strict=True
-    ):
+    layers = ours.W_q, ours.W_k, ours.W_v, ours.W_o
+    for layer, matrix in zip(layers, matrices, strict=True):
         rows, columns = layer.weight.shape
         layer.weight.data.copy_(matrix[:rows, :columns])
     return check.matches(lambda X: ours(X, X, X), lambda X: theirs(X, X, X)[0], X)
@@ -117,71 +115,45 @@ def loss_is_of_real_tokens(loss, X):
     def flat(logits):
         return loss(logits, torch.zeros(3, STEPS, dtype=torch.long), LENS)
 
-    return check.matches(
-        flat, lambda logits: torch.tensor(WIDTH).log(), torch.zeros_like(X)
-    )
+    due = torch.tensor(WIDTH).log()
+    return check.matches(flat, lambda logits: due, torch.zeros_like(X))
 
 
 # For each exhibit: how its property is applied, and what it must hold for.
 TRIALS = {
-    "swapped_mask": (
-        lambda f, X: check.padding_invariant(check.as_block(f), X, LENS),
-        scaled_dot_product_attention,
-    ),
-    "padding_on_queries": (
-        lambda f, X: check.padding_invariant(check.as_block(f), X, LENS),
-        scaled_dot_product_attention,
-    ),
-    "MaskedOnce": (
-        lambda stack, X: check.padding_invariant(stack(WIDTH, 16, 2, 2, 0.1), X, LENS),
-        EncoderStack,
-    ),
-    "minus_1e9": (
-        lambda f, X: check.finite_gradients(with_softmax(f), X.half()),
-        masked_softmax,
-    ),
-    "overwriting_softmax": (
-        lambda f, X: check.rows_sum_to_one(f, SCORES.clone(), SCORES_MASK),
-        masked_softmax,
-    ),
-    "softmax_over_queries": (
-        lambda f, X: check.rows_sum_to_one(f, SCORES, SCORES_MASK),
-        masked_softmax,
-    ),
+    "swapped_mask": (lambda f, X: check.padding_invariant(check.as_block(f), X, LENS),
+        scaled_dot_product_attention),
+    "padding_on_queries": (lambda f, X: check.padding_invariant(check.as_block(f), X, LENS),
+        scaled_dot_product_attention),
+    "MaskedOnce": (lambda stack, X: check.padding_invariant(stack(WIDTH, 16, 2, 2, 0.1), X, LENS),
+        EncoderStack),
+    "minus_1e9": (lambda f, X: check.finite_gradients(with_softmax(f), X.half()),
+        masked_softmax),
+    "overwriting_softmax": (lambda f, X: check.rows_sum_to_one(f, SCORES.clone(), SCORES_MASK),
+        masked_softmax),
+    "softmax_over_queries": (lambda f, X: check.rows_sum_to_one(f, SCORES, SCORES_MASK),
+        masked_softmax),
     "unscaled": (
         lambda f, X: check.matches(check.as_block(f), check.as_block(torch_attention), X),
-        scaled_dot_product_attention,
-    ),
-    "PositionsOnBatch": (
-        lambda layer, X: check.batch_independent(layer(WIDTH), X),
-        lambda width: PositionalEncoding(width, 0.0),
-    ),
+        scaled_dot_product_attention),
+    "PositionsOnBatch": (lambda layer, X: check.batch_independent(layer(WIDTH), X),
+        lambda width: PositionalEncoding(width, 0.0)),
     "SplitThenProject": (as_pytorch_does, MultiHeadAttention),
     "FreshOutput": (
         lambda layer, X: check.every_parameter_trained(SelfAttention(layer(WIDTH, 2, 0.1)), X),
-        MultiHeadAttention,
-    ),
-    "NormOverSteps": (
-        lambda layer, X: check.causal(Normed(layer(STEPS, WIDTH, 0.1)), X),
-        lambda steps, width, dropout: AddNorm(width, dropout),
-    ),
-    "BatchNormed": (
-        lambda layer, X: check.batch_independent(Normed(layer(WIDTH, 0.0)), X),
-        AddNorm,
-    ),
-    "not_shifted": (
-        lambda shift, X: check.causal(predict_from(shift), tokens(), strict=True),
-        shift_right,
-    ),
-    "CausalInTraining": (
-        lambda block, X: check.causal(Decoder(block(WIDTH, 16, 2, 0.1)), X),
-        DecoderBlock,
-    ),
+        MultiHeadAttention),
+    "NormOverSteps": (lambda layer, X: check.causal(Normed(layer(STEPS, WIDTH, 0.1)), X),
+        lambda steps, width, dropout: AddNorm(width, dropout)),
+    "BatchNormed": (lambda layer, X: check.batch_independent(Normed(layer(WIDTH, 0.0)), X),
+        AddNorm),
+    "not_shifted": (lambda shift, X: check.causal(predict_from(shift), tokens(), strict=True),
+        shift_right),
+    "CausalInTraining": (lambda block, X: check.causal(Decoder(block(WIDTH, 16, 2, 0.1)), X),
+        DecoderBlock),
     "loss_over_padding": (loss_is_of_real_tokens, masked_cross_entropy),
     "PositionsFromZero": (
         lambda decoder, X: check.incremental(decoder(9, WIDTH, 16, 2, 1, 0.1), tokens(), X),
-        TransformerDecoder,
-    ),
+        TransformerDecoder),
 }  # fmt: skip
 
 
@@ -205,48 +177,6 @@ def test_the_museum_holds_the_twelve_and_says_how_to_notice_them():
         assert 1 <= exhibit.chapter <= 9
 
 
-def test_the_properties_hold_for_the_encoder_block_with_dropout(X):
-    block = EncoderBlock(WIDTH, 16, 2, dropout=0.2)
-    assert check.causal(block, X)
-    assert check.padding_invariant(block, X, LENS)
-    assert check.batch_independent(block, X)
-    assert check.permutation_equivariant(block, X)
-    assert check.finite_gradients(block, X)
-    assert check.every_parameter_trained(block, X)
-    assert block.training  # as before
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-def test_gradients_of_an_all_masked_row_are_finite(X, dtype):
-    assert check.finite_gradients(
-        check.as_block(scaled_dot_product_attention), X.to(dtype)
-    )
-
-
-def test_permutation_equivariance_fails_with_positions(X):
-    found = check.permutation_equivariant(PositionalEncoding(WIDTH, 0.0), X)
-    assert not found and found.deviation > 0.1
-
-
-def test_permutation_equivariance_is_more_than_any_one_symmetry(X):
-    def neighbours(X):  # the same when the order is reversed or rotated
-        return X + X.roll(1, dims=1) + X.roll(-1, dims=1)
-
-    assert not check.permutation_equivariant(lambda X, mask=None: neighbours(X), X)
-    assert not check.permutation_equivariant(lambda X, mask=None: X + X[:, 2:3], X)
-
-
-def test_causal_in_both_modes(X):
-    class InTraining(nn.Module):
-        def forward(self, X, mask=None):
-            return X.cumsum(1) if self.training else X.flip(1).cumsum(1)
-
-    found = check.causal(InTraining(), X)
-    assert not found and "eval" in found.sentence
-    assert check.causal(lambda X, mask: X.cumsum(1), X)
-    assert not check.causal(lambda X, mask: X.cumsum(1), X, strict=True)
-
-
 def test_matches_reports_shapes_and_the_largest_deviation(X):
     assert check.matches(lambda X: X + 0.0, lambda X: X, X)
     found = check.matches(lambda X: X + 0.5, lambda X: X, X)
@@ -254,47 +184,9 @@ def test_matches_reports_shapes_and_the_largest_deviation(X):
     assert "(3, 6)" in check.matches(lambda X: X.sum(-1), lambda X: X, X).sentence
 
 
-def test_every_parameter_trained_names_the_idle_one(X):
-    block = EncoderBlock(WIDTH, 16, 2, 0.0)
-    block.idle = nn.Parameter(torch.zeros(3))
-    found = check.every_parameter_trained(block, X)
-    assert not found and found.sentence == "No gradient reaches idle."
-
-
-def test_a_gradient_of_zero_is_no_training(X):
-    class Ignores(nn.Linear):
-        def forward(self, X, mask=None):
-            return X + 0.0 * super().forward(X)
-
-    found = check.every_parameter_trained(Ignores(WIDTH, WIDTH), X)
-    assert not found and found.sentence == "No gradient reaches weight, bias."
-
-
-def test_rows_sum_to_one_sees_a_soft_mask():
-    def soft(scores, mask):
-        return torch.softmax(scores.masked_fill(~mask, -5.0), dim=-1)
-
-    mask = torch.tensor([[True, False]])
-    found = check.rows_sum_to_one(soft, torch.zeros(1, 2), mask)
-    assert not found and "instead of 0" in found.sentence
-
-
 def test_nan_counts_as_a_deviation(X):
     found = check.batch_independent(lambda X: X / 0 - X / 0 if len(X) == 1 else X, X)
     assert not found and found.deviation == float("inf")
-
-
-HAND_MADE = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]])
-
-
-@pytest.mark.parametrize("X", [HAND_MADE, torch.ones(1, 3, 2)])
-def test_no_input_hides_a_missing_mask(X):
-    def unmasked(X, mask=None):
-        return X + X.softmax(-1).cumsum(1).flip(1)
-
-    assert not check.causal(unmasked, X)
-    assert not check.padding_invariant(unmasked, X, torch.tensor([2]))
-    assert not check.causal(lambda X, mask: X.flip(1), X)
 
 
 def test_ids_stay_ids_and_all_of_them_change():
@@ -333,16 +225,6 @@ def test_the_length_of_the_padding_counts_too(X):
         check.padding_invariant(mean_over_all, X, torch.tensor([STEPS] * 3))
 
 
-def test_a_softmax_may_not_touch_the_scores():
-    def overwrites(scores, mask):
-        return scores.masked_fill_(~mask, -torch.inf).softmax(-1).nan_to_num()
-
-    before = SCORES.clone()
-    found = check.rows_sum_to_one(overwrites, SCORES, SCORES_MASK)
-    assert not found and "scores that were passed in have changed" in found.sentence
-    assert torch.equal(SCORES, before)
-
-
 def test_weights_that_no_optimiser_will_find():
     class InAList(nn.Module):
         def __init__(self):
@@ -358,22 +240,19 @@ def test_weights_that_no_optimiser_will_find():
 
     X = torch.randn(2, 3, WIDTH)
     found = check.every_parameter_trained(InAList(), X)
-    assert (
-        not found and "(8, 8)" in found.sentence and "not parameters" in found.sentence
-    )
+    assert not found
+    assert "(8, 8)" in found.sentence
+    assert "not parameters" in found.sentence
     found = check.every_parameter_trained(Detached(), X)
-    assert (
-        not found and found.sentence == "No gradient reaches first.weight, first.bias."
-    )
+    assert not found
+    assert found.sentence == "No gradient reaches first.weight, first.bias."
     frozen = EncoderBlock(WIDTH, 16, 2, 0.1)
     frozen.ffn.dense1.bias.requires_grad_(False)
     # somebody's decision, and no mistake
     found = check.every_parameter_trained(frozen, X)
-    assert (
-        found
-        and "All 11 parameters" in found.sentence
-        and "left out: 1" in found.sentence
-    )
+    assert found
+    assert "All 11 parameters" in found.sentence
+    assert "left out: 1" in found.sentence
 
 
 def test_matches_repeats_dropout_and_infinities(X):
@@ -381,51 +260,6 @@ def test_matches_repeats_dropout_and_infinities(X):
     assert check.matches(block, block, X)
     assert check.matches(lambda X: X - torch.inf, lambda X: X - torch.inf, X)
     assert not check.matches(lambda X: X * torch.nan, lambda X: X * torch.nan, X)
-
-
-class FakeGPU:
-    """A device with a random generator of its own, and all its numbers on the CPU."""
-
-    def __init__(self):
-        self.generator = torch.Generator().manual_seed(3)
-
-    def get_rng_state(self, device):
-        return self.generator.get_state()
-
-    def set_rng_state(self, state, device):
-        self.generator.set_state(state)
-
-
-@pytest.fixture
-def gpu(monkeypatch):
-    gpu, found = FakeGPU(), torch.get_device_module
-    monkeypatch.setattr(trying, "device_of", lambda inputs: torch.device("cuda", 0))
-    monkeypatch.setattr(
-        torch,
-        "get_device_module",
-        lambda d=None: gpu if str(d) == "cuda:0" else found(d),
-    )
-    return gpu
-
-
-class DropoutOnGPU(nn.Module):
-    def __init__(self, gpu):
-        super().__init__()
-        self.gpu = gpu
-
-    def forward(self, X, mask=None):
-        drawn = torch.rand(X.shape, generator=self.gpu.generator) < 0.5
-        return X * drawn if self.training else X
-
-
-def test_dropout_that_draws_on_the_gpu_is_no_leak(gpu, X):
-    block, before = DropoutOnGPU(gpu), gpu.generator.get_state()
-    assert trying.draws(block, X) and not trying.draws(lambda X: X, X)
-    assert check.causal(block, X)
-    assert check.padding_invariant(block, X, LENS)
-    assert check.batch_independent(block, X)
-    assert check.matches(block, block, X)
-    assert torch.equal(gpu.generator.get_state(), before)  # a check leaves no trace
 
 
 def test_a_check_leaves_random_numbers_and_weights_as_they_were(X):
@@ -437,21 +271,16 @@ def test_a_check_leaves_random_numbers_and_weights_as_they_were(X):
     check.every_parameter_trained(block, X)
     check.matches(block, block, X)
     assert torch.equal(torch.get_rng_state(), before)
-    assert all(
-        torch.equal(p, was) for p, was in zip(block.parameters(), weights, strict=True)
-    )
+    assert all(map(torch.equal, block.parameters(), weights))
 
 
 def test_matches_compares_the_dtype_and_each_part_of_a_tuple(X):
     found = check.matches(lambda X: X.double(), lambda X: X, X)
-    assert (
-        not found
-        and found.sentence == "The output is torch.float64 instead of torch.float32."
-    )
+    assert not found
+    assert found.sentence == "The output is torch.float64 instead of torch.float32."
     assert check.matches(lambda X: (X, [2 * X, None]), lambda X: (X, [2 * X, None]), X)
-    assert not check.matches(
-        lambda X: (X, [2 * X, None]), lambda X: (X, [3 * X, None]), X
-    )
+    one, other = lambda X: (X, [2 * X, None]), lambda X: (X, [3 * X, None])
+    assert not check.matches(one, other, X)
     assert not check.matches(lambda X: (X, None), lambda X: (X, X), X)
     found = check.matches(lambda X: (X, X), lambda X: (X,), X)
     assert found.sentence == "The output has 2 parts instead of 1."
@@ -470,100 +299,14 @@ def test_rounding_in_half_precision_is_no_leak(X):
         assert not found and "Taking the other sentences out" in found.sentence
 
 
-def test_blocks_with_buffers_and_frozen_parameters_are_right(X):
-    class Scaled(nn.Linear):
-        def __init__(self):
-            super().__init__(WIDTH, WIDTH)
-            self.register_buffer("scale", torch.tensor(0.5))
-
-        def forward(self, X, mask=None):
-            return super().forward(X) * self.scale
-
-    block = Scaled()
-    assert check.every_parameter_trained(block, X)
-    block.weight.requires_grad_(False)
-    assert check.finite_gradients(block, X)
-    block.requires_grad_(False)
-    assert check.finite_gradients(block, X)
-    assert check.every_parameter_trained(block, X)
-
-
-def test_part_of_a_parameter_without_gradient_is_seen(X):
-    class Half(nn.Linear):
-        def forward(self, X, mask=None):
-            return super().forward(X)
-
-    block = Half(WIDTH, WIDTH)
-    block.weight.register_hook(lambda gradient: gradient * (torch.arange(WIDTH) < 2))
-    found = check.every_parameter_trained(block, X)
-    assert found.sentence == "No gradient reaches 48 of the 64 parameters in weight."
-
-
-def test_a_gradient_that_is_not_the_slope_is_seen(X):
-    class Straight(nn.Linear):
-        def forward(self, X, mask=None):
-            return X.detach() + super().forward(X)
-
-    found = check.every_parameter_trained(Straight(WIDTH, WIDTH), X)
-    assert not found and found.sentence.startswith("The gradient of X is wrong")
-
-
-def test_a_table_is_trained_where_it_is_looked_up():
-    class Table(nn.Embedding):
-        def forward(self, X, mask=None):
-            return super().forward(X)
-
-    assert check.every_parameter_trained(Table(20, WIDTH), tokens())
-
-
-def test_a_token_that_may_not_see_itself(X):
-    class OwnHidden(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.attention = MultiHeadAttention(WIDTH, 2, 0.0)
-
-        def forward(self, X, mask=None):
-            allowed = ~torch.eye(X.shape[1], dtype=torch.bool)
-            return X + self.attention(
-                X, X, X, allowed if mask is None else mask & allowed
-            )
-
-    found = check.repetition_invariant(OwnHidden(), X)
-    assert not found and found.sentence.startswith(
-        "Repeating a token changed its output by"
-    )
-    assert check.repetition_invariant(EncoderBlock(WIDTH, 16, 2, 0.1), X, LENS)
-
-
 def test_a_block_that_sees_too_little(X):
     mask = padding_mask(LENS, STEPS)
     attend = check.as_block(scaled_dot_product_attention)
     assert check.sees_what_it_may(attend, X, mask)
-    found = check.sees_what_it_may(
-        lambda X, mask: attend(X, padding_mask(LENS - 1, STEPS)), X, mask
-    )
-    assert (
-        not found
-        and found.sentence == "The output at position 0 does not depend on position 5."
-    )
-
-
-def test_weights_that_are_not_those_of_the_output(X):
-    def attend(queries, keys, values, mask=None):
-        heads = queries[:, None], keys[:, None], values[:, None]
-        output, weights = scaled_dot_product_attention(*heads, mask)
-        return output[:, 0], weights
-
-    mask = padding_mask(LENS, STEPS)
-    assert check.weights_explain_output(attend, X, X, X, mask)
-    found = check.weights_explain_output(
-        lambda q, k, v, mask: (attend(q, k, v, mask)[0], attend(q, k, v)[1]),
-        X,
-        X,
-        X,
-        mask,
-    )
-    assert not found and "not the mixture that the weights describe" in found.sentence
+    shorter = padding_mask(LENS - 1, STEPS)
+    found = check.sees_what_it_may(lambda X, mask: attend(X, shorter), X, mask)
+    assert not found
+    assert found.sentence == "The output at position 0 does not depend on position 5."
 
 
 def test_incremental_reads_one_or_more_at_once_and_the_caches_of_a_whole_decoder(X):
@@ -581,9 +324,8 @@ def test_incremental_reads_one_or_more_at_once_and_the_caches_of_a_whole_decoder
         return scaled_dot_product_attention(X, past, past, allowed)[0], past
 
     found = check.incremental(no_offset, X, X)
-    assert not found and found.sentence.startswith(
-        "The output at position 1 differs by up to"
-    )
+    assert not found
+    assert found.sentence.startswith("The output at position 1 differs by up to")
 
     def breaks(X, memory, memory_mask=None, cache=None):
         return (X if cache is None else X + cache[:, None]), X
@@ -622,16 +364,6 @@ def test_a_mask_that_is_wrong_is_drawn(capsys):
     assert "(■ may attend, · may not)" in lines
 
 
-def test_a_mask_beside_something_else_is_not_drawn(capsys):
-    for other in (
-        lambda t, pad: t.tolist(),
-        lambda t, pad: (t != pad)[None, None, None],
-    ):
-        check.exercise("masks-2", other)
-        out = capsys.readouterr().out
-        assert "expected" in out and "■" not in out
-
-
 class OnlyTogether(nn.Linear):
     """It fails on a single sentence."""
 
@@ -648,40 +380,13 @@ def test_a_block_that_fails_on_one_sentence_is_answered():
         check.padding_invariant(block, X, torch.tensor([3, 2])),
         check.batch_independent(block, X, mask),
     ):
-        assert (
-            not found and "With one sentence alone it raised: index 1" in found.sentence
-        )
+        assert not found
+        assert "With one sentence alone it raised: index 1" in found.sentence
 
 
 def test_outputs_in_a_dict_are_compared_by_name():
     X = torch.randn(2, 3)
     assert check.matches(lambda X: {"a": X, "b": 1}, lambda X: {"a": X, "b": 1}, X)
-    for other in (
-        {"a": X + 1, "b": 1},
-        {"c": X, "b": 1},
-        {"a": X, "b": 2},
-        {"a": X},
-        X,
-    ):
-        assert not check.matches(
-            lambda X, other=other: other, lambda X: {"a": X, "b": 1}, X
-        )
-
-
-@pytest.mark.parametrize("settings", [{"padding_idx": 0}, {"sparse": True}, {}])
-def test_a_table_may_have_a_padding_row_or_sparse_gradients(settings):
-    block = nn.Embedding(8, 4, **settings)
-    tokens = torch.tensor([[4, 5, 0], [6, 0, 0]])
-    assert check.every_parameter_trained(WithoutMask(block), tokens)
-    assert check.finite_gradients(WithoutMask(block), tokens)
-
-
-class WithoutMask(nn.Module):
-    """A layer of PyTorch that is called as a block."""
-
-    def __init__(self, layer):
-        super().__init__()
-        self.layer = layer
-
-    def forward(self, X, mask=None):
-        return self.layer(X)
+    others = {"a": X + 1, "b": 1}, {"c": X, "b": 1}, {"a": X, "b": 2}, {"a": X}, X
+    for other in others:
+        assert not check.matches(lambda X: {"a": X, "b": 1}, lambda X, o=other: o, X)

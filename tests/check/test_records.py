@@ -11,7 +11,7 @@ from IPython.utils.capture import capture_output
 
 from d2lmini import check
 from d2lmini.check import records
-from d2lmini.check.grading import NOT_ATTEMPTED, RIGHT, WRONG, all_exercises
+from d2lmini.check.grading import NOT_ATTEMPTED, RIGHT, all_exercises
 from d2lmini.check.verdict import Verdict
 from d2lmini.support.chapters import CHAPTERS
 
@@ -28,19 +28,14 @@ def stub(scores, mask):
 
 
 @pytest.fixture(autouse=True)
-def nothing_recorded(monkeypatch):
-    monkeypatch.setattr(records, "records", {})
-    monkeypatch.setattr(records, "reported", {})
-
-
-@pytest.fixture
 def new_kernel(monkeypatch):
-    """new_kernel() forgets what this Python knows, as a restart does."""
+    """new_kernel() forgets what this Python knows, as a restart does, and as each test does."""
 
     def forget():
         monkeypatch.setattr(records, "records", {})
         monkeypatch.setattr(records, "reported", {})
 
+    forget()
     return forget
 
 
@@ -68,12 +63,7 @@ def test_hints_come_one_by_one(capsys):
     assert records.records["masks-3"].hints_used == 3
 
 
-def test_the_report_counts_attempts_and_keeps_other_results(
-    tmp_path, capsys, monkeypatch
-):
-    def stub(scores, mask):
-        raise NotImplementedError
-
+def test_the_report_counts_attempts_and_keeps_other_results(tmp_path, new_kernel):
     check.exercise("masks-3", stub)
     check.exercise("masks-3", lambda s, m: np.zeros(1))
     check.exercise("masks-3", softmax)
@@ -85,23 +75,18 @@ def test_the_report_counts_attempts_and_keeps_other_results(
     entries = json.loads(path.read_text(encoding="utf-8"))
     assert entries["version"]
     assert set(entries["exercises"]) == set(EXERCISES)
-    assert entries["exercises"]["masks-3"] == {
-        "verdict": RIGHT,
-        "attempts": 2,
-        "hints_used": 0,
-    }
+    solved = {"verdict": RIGHT, "attempts": 2, "hints_used": 0}
+    assert entries["exercises"]["masks-3"] == solved
     assert "proves nothing" in entries["note"]
     untouched = {"verdict": NOT_ATTEMPTED, "attempts": 0, "hints_used": 1}
     assert entries["exercises"]["masks-2"] == untouched
 
-    monkeypatch.setattr(records, "records", {})  # another chapter, later
+    new_kernel()  # another chapter, later
     check.exercise("masks-1", len)
     check.report(path)
     exercises = json.loads(path.read_text(encoding="utf-8"))["exercises"]
-    assert (
-        exercises["masks-3"]["verdict"] == RIGHT
-        and exercises["masks-1"]["attempts"] == 1
-    )
+    assert exercises["masks-3"]["verdict"] == RIGHT
+    assert exercises["masks-1"]["attempts"] == 1
 
 
 def test_a_report_never_overwrites_another_file(tmp_path):
@@ -128,15 +113,6 @@ def test_a_crash_in_the_middle_keeps_the_former_report(tmp_path, capsys, monkeyp
         check.report(path)
     assert path.read_text(encoding="utf-8") == former
     assert list(tmp_path.iterdir()) == [path]  # and nothing is left beside it
-
-
-def test_a_raise_in_one_answer_leaves_the_other_results(capsys):
-    check.exercise("masks-3", softmax)
-    check.exercise("masks-2", lambda t, pad: 1 / 0)
-    out = capsys.readouterr().out
-    assert "ZeroDivisionError: division by zero" in out
-    assert records.records["masks-3"].verdict == RIGHT
-    assert records.records["masks-2"].verdict == WRONG
 
 
 def test_a_report_from_a_new_kernel_destroys_nothing(tmp_path, capsys, new_kernel):
@@ -166,27 +142,6 @@ def test_a_report_from_a_new_kernel_destroys_nothing(tmp_path, capsys, new_kerne
     assert entry(path) == solved | {"attempts": 4, "hints_used": 2}
 
 
-def test_a_report_that_was_taken_away_is_written_whole(tmp_path, capsys):
-    path = tmp_path / "answers.json"
-    check.exercise("masks-3", softmax)
-    check.report(path)
-    path.unlink()
-    check.report(path)
-    assert entry(path) == {"verdict": RIGHT, "attempts": 1, "hints_used": 0}
-
-
-def test_a_link_stays_a_link(tmp_path, capsys):
-    kept, link = tmp_path / "kept.json", tmp_path / "answers.json"
-    try:
-        link.symlink_to(kept)
-    except OSError:
-        pytest.skip("this user may make no links")
-    check.exercise("masks-3", softmax)
-    check.report(link)
-    assert link.is_symlink()
-    assert entry(kept)["verdict"] == RIGHT
-
-
 @pytest.mark.parametrize(
     ("exercises", "rule"),
     [
@@ -194,15 +149,9 @@ def test_a_link_stays_a_link(tmp_path, capsys):
             {"masks-99": {"verdict": "right"}},
             "'masks-99' is not an exercise in this book",
         ),
-        (
-            {"masks-1": {"verdict": "brilliant"}},
-            r"verdict \('brilliant'\) must be one of",
-        ),
+        ({"masks-1": {"verdict": "odd"}}, r"verdict \('odd'\) must be one of"),
         ({"masks-1": {"attempts": -1}}, r"attempts \(-1\) must be a whole number"),
-        (
-            {"masks-1": {"hints_used": "3"}},
-            r"hints_used \('3'\) must be a whole number",
-        ),
+        ({"masks-1": {"hints_used": "3"}}, r"hints_used \('3'\) must be a whole"),
         ({"masks-1": {"marks": 3}}, "marks"),
         ([], "must be a new file or a former report"),
     ],
@@ -215,9 +164,8 @@ def test_made_up_entries_are_refused(tmp_path, exercises, rule):
 
 
 def box(verdict, message="One <2> thing.\nwith     x = <1>"):
-    return Verdict(
-        "masks-1", verdict, message, ("a < b", "b", "c"), "1 of the 5 are right."
-    )
+    hints, counted = ("a < b", "b", "c"), "1 of the 5 are right."
+    return Verdict("masks-1", verdict, message, hints, counted)
 
 
 @pytest.mark.parametrize("verdict", ["right", "almost", "wrong", "not attempted"])
@@ -232,20 +180,13 @@ def test_a_verdict_is_text_and_a_box(verdict):
     assert hints == ([] if verdict == "right" else closed)
     assert ("1 of the 5 are right." in html) == (verdict == "right")
     for tag in ("div", "p", "pre", "details", "strong"):
-        assert html.count(f"<{tag}") - html.count("<pre") * (tag == "p") == html.count(
-            f"</{tag}>"
-        )
-
-
-def test_a_box_without_a_case_has_no_empty_lines():
-    assert "<pre" not in box("wrong", "One thing.")._repr_html_()
+        assert len(re.findall(rf"<{tag}\b", html)) == html.count(f"</{tag}>")
 
 
 def test_in_a_notebook_a_box_is_shown_and_elsewhere_text(capsys):
     check.exercise("masks-3", softmax)
-    assert capsys.readouterr().out == (
-        "masks-3: right. All 9 cases agree. The properties hold.\n"
-    )
+    said = "masks-3: right. All 9 cases agree. The properties hold.\n"
+    assert capsys.readouterr().out == said
     shell = InteractiveShell.instance()
     try:
         with capture_output() as captured:

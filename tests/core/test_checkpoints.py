@@ -30,10 +30,8 @@ def run(path=None, every=1, loss=LOSS, num_epochs=3, **settings):
     data = toy_data(batch_size=2)
     checkpoint = None if path is None else Checkpoint(path, every)
     settings = {"warmup_steps": 4, "val_batches": data, "keep_best": True} | settings
-    history = train(
-        net, data, loss, 0.01, num_epochs, CPU, checkpoint=checkpoint, **settings
-    )
-    return net, history
+    how = loss, 0.01, num_epochs, CPU
+    return net, train(net, data, *how, checkpoint=checkpoint, **settings)
 
 
 class Stopped(Exception):
@@ -164,9 +162,7 @@ def test_a_file_that_was_cut_short_is_refused_and_left_as_it_was(tmp_path):
     whole = path.read_bytes()
     for length in (0, 1, 100, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
-        with pytest.raises(
-            ValueError, match=r"path \(.*run.pt\) .*(cut short|damaged)"
-        ):
+        with pytest.raises(ValueError, match=r"path .*run.pt\) .*(cut short|damaged)"):
             run(path)
         assert path.read_bytes() == whole[:length]
 
@@ -189,9 +185,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_a_file_of_another_kind_is_refused_and_left_as_it_was(
-    tmp_path, kind, monkeypatch
-):
+def test_another_file_is_refused_and_left_as_it_was(tmp_path, kind, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path, (changes, said) = tmp_path / "run.pt", REFUSED[kind]
     run(path)

@@ -1,5 +1,6 @@
 """The classifier of chapter 10, and the reviews that it reads."""
 
+import math
 import re
 import runpy
 from pathlib import Path
@@ -8,14 +9,13 @@ import pytest
 import torch
 from conftest import tiny_net
 
-from d2lmini import Vocab, evaluate, masked_softmax, normalise, padding_mask
+from d2lmini import Vocab, evaluate, normalise
 from d2lmini.data import label_batches, read_labelled
 from d2lmini.data.registry import CORPORA
 from d2lmini.tasks.classification import (
     AttentionPooling,
     Classifier,
     classification_accuracy,
-    classification_loss,
     classify,
 )
 
@@ -41,9 +41,7 @@ def test_pooling_by_hand(each_device):
     X = torch.tensor([[[6.0, 0.0], [0.0, 6.0], [6.0, 6.0]]])
     pooling = AttentionPooling(2)
     with torch.no_grad():
-        pooling.query.weight.copy_(
-            torch.tensor([[0.0, 0.5]]) * torch.log(torch.tensor(4.0)) / 6
-        )
+        pooling.query.weight.copy_(torch.tensor([[0.0, math.log(2) / 6]]))
     # scores 0, ln 2, ln 2
     assert torch.allclose(pooling(X), torch.tensor([[18 / 5, 24 / 5]]))
     assert torch.allclose(pooling.weights, torch.tensor([[0.2, 0.4, 0.4]]))
@@ -52,33 +50,13 @@ def test_pooling_by_hand(each_device):
     assert torch.equal(pooling(X, mask & False), torch.zeros(1, 2))
 
 
-def test_pooling_is_the_masked_softmax_of_one_query():
-    pooling, X = AttentionPooling(8), torch.randn(3, 5, 8)
-    mask = padding_mask(torch.tensor([5, 2, 1]), 5)[:, 0]
-    weights = masked_softmax(X @ pooling.query.weight[0], mask[:, 0])
-    assert torch.allclose(
-        pooling(X, mask), torch.einsum("bs,bsd->bd", weights, X), atol=1e-6
-    )
-
-
 def test_padding_has_no_vote(net):
-    tokens, lens = (
-        torch.tensor([[4, 5, 6, 0, 0], [7, 8, 9, 10, 3]]),
-        torch.tensor([3, 5]),
-    )
+    tokens = torch.tensor([[4, 5, 6, 0, 0], [7, 8, 9, 10, 3]])
+    lens = torch.tensor([3, 5])
     before = net(tokens, lens)
     tokens[0, 3:] = 9
     assert torch.equal(net(tokens, lens), before)
     assert torch.allclose(net(tokens[:1, :3], lens[:1]), before[:1], atol=1e-6)
-
-
-def test_every_parameter_learns(net):
-    tokens, lens = torch.tensor([[4, 5, 6], [7, 8, 3]]), torch.tensor([2, 3])
-    loss, count = classification_loss(net.train(), (tokens, lens, torch.tensor([0, 1])))
-    loss.backward()
-    assert count == 2
-    for name, parameter in net.named_parameters():
-        assert parameter.grad.abs().sum() > 0, name
 
 
 def test_accuracy_of_a_data_set_counts_texts_not_batches(net):
@@ -108,9 +86,8 @@ def test_a_verdict_says_what_was_read(net):
 
 
 def test_the_grammar_writes_the_files():
-    files = runpy.run_path(str(ROOT / "tools" / "corpora" / "make_reviews_mini.py"))[
-        "files"
-    ]()
+    made = runpy.run_path(str(ROOT / "tools" / "corpora" / "make_reviews_mini.py"))
+    files = made["files"]()
     assert set(files) == set(SPLITS)
     for split, text in files.items():
         assert (CORPORA / "reviews-mini" / f"{split}.tsv").read_text("utf-8") == text
@@ -124,61 +101,3 @@ def test_reviews_are_balanced_and_stand_in_one_split(texts):
         assert 2 * sum(label for _, label in texts[split]) == len(texts[split])
     assert max(len(normalise(text).split()) for text in every) < 30
     assert not any(re.search(r"\ba [aeiou]|\ban [^aeiou]", text) for text in every)
-
-
-def test_words_of_test_are_known(texts):
-    known = Vocab([normalise(text) for text, _ in texts["train"]], min_freq=2)
-    for text, _ in texts["test"] + texts["val"]:
-        assert known.unk not in known[normalise(text).split()], text
-
-
-GOOD, BAD = (
-    {*adjectives.split()}
-    for adjectives in (
-        "brilliant charming clever convincing delightful elegant fresh gripping moving original "
-        "subtle wonderful",
-        "awkward boring clumsy dreary dull flat feeble forgettable lifeless predictable stale "
-        "tedious",
-    )
-)
-TURNS = re.compile(r"\b(not|never|hardly|anything but|far from|nobody)\b")
-
-
-def meaning(clause):
-    """1 for praise, 0 for blame, of a clause without asides."""
-    (word,) = (GOOD | BAD) & set(clause.split())
-    return int((word in GOOD) != bool(TURNS.search(clause)))
-
-
-def read(review):
-    """The verdict of a review, by rules that are not those of the grammar that wrote it."""
-    text = normalise(review).removesuffix(" .")
-    text = re.sub(r", which the critics called \w+ ,", "", text)
-    if " . " in text:
-        said, answer = text.split(" . ")
-        contradicts = re.search(r"wrong|not", answer)
-        return int(meaning(said) != bool(contradicts))
-    text = re.sub(r"^although .* , |^yes , .* ; still , |^.* , but ", "", text)
-    return meaning(re.sub(r" , (although|even if) .*$", "", text))
-
-
-def test_each_review_means_what_its_label_says(texts):
-    for split in SPLITS:
-        for text, label in texts[split]:
-            assert read(text) == label, text
-
-
-def test_test_reviews_hold_what_training_does_not_show(texts):
-    """Which adjective is called what: not, never, hardly, ... ."""
-    pattern = re.compile(r"(not|never|hardly|anything but|far from|truly) (\w+)")
-    shown = {pair for text, _ in texts["train"] for pair in pattern.findall(text)}
-    asked = [pattern.findall(text) for text, _ in texts["test"]]
-    new = [any(pair not in shown for pair in pairs) for pairs in asked if pairs]
-    assert sum(new) > len(texts["test"]) / 3
-    assert len(shown) > 90  # of 144: most are there
-
-
-def test_adjectives_are_as_frequent_in_praise_as_in_blame(texts):
-    for adjective in GOOD | BAD:
-        labels = [label for text, label in texts["train"] if adjective in text]
-        assert 0.3 < sum(labels) / len(labels) < 0.7, adjective

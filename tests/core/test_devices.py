@@ -16,15 +16,11 @@ def test_device(monkeypatch):
     monkeypatch.setenv("D2LMINI_DEVICE", "cpu")
     assert try_gpu() == torch.device("cpu")
     monkeypatch.setenv("D2LMINI_DEVICE", "gpu")
-    with pytest.raises(
-        ValueError, match=r"D2LMINI_DEVICE \('gpu'\) must be cpu, cuda or mps"
-    ):
+    with pytest.raises(ValueError, match=r"D2LMINI_DEVICE \('gpu'\) must be cpu,"):
         try_gpu()
     if not torch.cuda.is_available():
         monkeypatch.setenv("D2LMINI_DEVICE", "cuda")
-        with pytest.raises(
-            ValueError, match=r"\('cuda'\) must be a device of this machine"
-        ):
+        with pytest.raises(ValueError, match=r"\('cuda'\) must be a device of this"):
             try_gpu()
     monkeypatch.delenv("D2LMINI_DEVICE")
     assert try_gpu().type == ("cuda" if torch.cuda.is_available() else "cpu")
@@ -40,9 +36,7 @@ def test_mps_is_taken_only_if_it_computes_what_the_cpu_does(monkeypatch, error):
     if error in (0.0, 1e-6):
         assert try_gpu() == torch.device("mps")
         return
-    with pytest.warns(
-        RuntimeWarning, match="mps differs from the CPU by .* the CPU is used"
-    ):
+    with pytest.warns(RuntimeWarning, match="mps differs from the CPU by"):
         assert try_gpu() == torch.device("cpu")
     assert try_gpu() == torch.device("cpu")  # and says so once
 

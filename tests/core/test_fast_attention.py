@@ -1,11 +1,12 @@
 """The fast path computes what the readable one does."""
 
 import copy
+import itertools
 import math
 
 import pytest
 import torch
-from conftest import DEVICES, SRC, TGT, random_net, tiny_net
+from conftest import DEVICES, SRC, TGT, for_each, random_net, tiny_net
 from torch.testing import assert_close
 
 from d2lmini import MultiHeadAttention, greedy_search, scaled_dot_product_attention
@@ -32,20 +33,17 @@ MASKS = {
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("mask", MASKS)
-@pytest.mark.parametrize(
-    "dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64]
-)
 @pytest.mark.parametrize("is_narrow", [False, True])
-def test_outputs_and_gradients_agree(is_narrow, mask, dtype, device):
+@for_each(itertools.product([*TOLERANCE, torch.float32, torch.float64], MASKS))
+def test_outputs_and_gradients_agree(case, is_narrow, device):
+    dtype, mask = case
     torch.manual_seed(0)
     if is_narrow and torch.device(device).type != "cpu":
         pytest.skip("narrow_attention is for the CPU")
     mask = MASKS[mask] if MASKS[mask] is None else MASKS[mask].to(device)
     shapes = [(2, 3, n, 8) for n in (4, 5, 5)]
-    plain = [
-        torch.randn(s, dtype=dtype, device=device, requires_grad=True) for s in shapes
-    ]
+    like = {"dtype": dtype, "device": device, "requires_grad": True}
+    plain = [torch.randn(shape, **like) for shape in shapes]
     fast = [x.detach().clone().requires_grad_() for x in plain]
     due, _ = scaled_dot_product_attention(*plain, mask)
     attend = narrow_attention if is_narrow else fast_attention
@@ -79,16 +77,10 @@ def test_a_net_computes_the_same_with_the_weights_it_has():
     kinds = [type(m) for m in fast.modules() if isinstance(m, MultiHeadAttention)]
     assert kinds == [FastMultiHeadAttention] * 6
     assert fast.state_dict().keys() == net.state_dict().keys()
-    src, tgt, lens = (
-        torch.randint(4, 11, (3, 5)),
-        torch.randint(4, 13, (3, 4)),
-        torch.tensor([2, 5, 1]),
-    )
+    src, tgt = torch.randint(4, 11, (3, 5)), torch.randint(4, 13, (3, 4))
+    lens = torch.tensor([2, 5, 1])
     assert_close(fast(src, tgt, lens), net(src, tgt, lens))
-    for mine, theirs in zip(
-        fast.decoder.attention_weights, net.decoder.attention_weights, strict=True
-    ):
-        assert_close(mine, theirs)
+    assert_close(fast.decoder.attention_weights, net.decoder.attention_weights)
 
 
 def test_dropout_drops_in_training_only():
@@ -134,7 +126,7 @@ def test_fast_dropout_of_nothing_and_of_everything():
 
 
 @pytest.mark.parametrize("narrow", [0, math.inf])
-@pytest.mark.parametrize("mask", MASKS)
+@for_each(MASKS)
 def test_attention_with_dropout_has_the_same_mean(mask, narrow, monkeypatch):
     """Values of ones: the output is the sum of the weights that are left."""
     monkeypatch.setattr(fast_module, "NARROW", narrow)
@@ -147,20 +139,8 @@ def test_attention_with_dropout_has_the_same_mean(mask, narrow, monkeypatch):
     assert_close(passes.mean(dim=0), due, atol=0.08, rtol=0)
 
 
-def test_attention_of_short_sentences_in_a_narrow_net_is_another(monkeypatch):
-    calls = []
-    monkeypatch.setattr(fast_module, "narrow_attention", lambda *a: calls.append(a))
-    X, long, wide = (torch.zeros(1, 4, *shape) for shape in ((12, 8), (13, 8), (12, 9)))
-    for array in (long, wide):
-        fast_attention(array, array, array, None, 0.1)
-    fast_attention(X, X, X, None, 0.0)
-    assert not calls
-    fast_attention(X, X, X, None, 0.1)
-    assert calls == [(X, X, X, None, 0.1)]
-
-
-@pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("is_fast", [False, True])
+@for_each(range(20))
 def test_a_search_with_fewer_operations_finds_the_same(seed, is_fast):
     net = random_net(seed)
     if is_fast:

@@ -46,14 +46,6 @@ def test_masked_scores_do_not_matter(shape, seed):
     assert torch.equal(masked_softmax(scores, mask), masked_softmax(other, mask))
 
 
-@given(shapes, seeds)
-def test_arguments_are_not_changed(shape, seed):
-    scores, mask = random_scores_and_mask(shape, seed)
-    before = scores.clone(), mask.clone()
-    masked_softmax(scores, mask)
-    assert torch.equal(scores, before[0]) and torch.equal(mask, before[1])
-
-
 @given(shapes, seeds, st.sampled_from([torch.float32, torch.float16, torch.bfloat16]))
 def test_a_row_with_nothing_to_attend_to_gives_zeros_and_finite_gradients(
     shape, seed, dtype
@@ -79,36 +71,3 @@ def test_large_scores_in_half_precision():
     scores = torch.tensor([60000.0, -60000.0, 0.0], dtype=torch.float16)
     mask = torch.tensor([False, True, True])
     assert masked_softmax(scores, mask).tolist() == [0, 0, 1]
-
-
-@pytest.mark.parametrize(
-    "mask", [torch.ones(2, 3), torch.ones(2, 3, dtype=torch.long), [[True] * 3]]
-)
-def test_a_mask_must_be_boolean(mask):
-    with pytest.raises(
-        TypeError, match="mask must be a boolean tensor, True = may attend; got"
-    ):
-        masked_softmax(torch.zeros(2, 3), mask)
-
-
-@pytest.mark.parametrize("shape", [(3, 2), (2, 2, 3), (4,)])
-def test_a_mask_must_broadcast_to_the_scores(shape):
-    mask = torch.ones(shape, dtype=torch.bool)
-    with pytest.raises(ValueError, match=r"does not broadcast .*\(2, 3\)") as error:
-        masked_softmax(torch.zeros(2, 3), mask)
-    assert str(shape) in str(error.value)
-
-
-def test_wrong_lengths():
-    with pytest.raises(
-        ValueError, match=r"valid_lens \(4\) must be at most num_steps \(3\)"
-    ):
-        padding_mask(torch.tensor([4]), 3)
-    with pytest.raises(ValueError, match=r"must have shape \(batch,\), got \(1, 1\)"):
-        padding_mask(torch.tensor([[2]]), 3)
-    with pytest.raises(TypeError, match="valid_lens must hold integers"):
-        padding_mask(torch.tensor([2.0]), 3)
-    with pytest.raises(
-        ValueError, match=r"num_queries \(3\) must be at most num_keys \(2\)"
-    ):
-        causal_mask(3, 2)

@@ -18,13 +18,8 @@ from d2lmini.support.modes import eval_mode
 from d2lmini.tasks.trajectories import PathDecoder, PathEncoder, roll_out
 
 VOCAB = Vocab(["a b c d e f g"])  # with the reserved tokens 11
-SIZES = {
-    "num_hiddens": 8,
-    "ffn_num_hiddens": 16,
-    "num_heads": 2,
-    "num_layers": 1,
-    "dropout": 0.5,
-}
+SIZES = {"num_hiddens": 8, "ffn_num_hiddens": 16, "num_heads": 2}
+SIZES |= {"num_layers": 1, "dropout": 0.5}
 
 
 def translator():

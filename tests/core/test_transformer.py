@@ -12,12 +12,8 @@ from d2lmini import (
     Classifier,
     DecoderBlock,
     EncoderBlock,
-    EncoderDecoder,
-    EncoderStack,
-    LearnedPositionalEncoding,
     MultiHeadAttention,
     TokenEmbedding,
-    TransformerDecoder,
     TransformerEncoder,
     beam_search,
     beam_search_batch,
@@ -75,9 +71,8 @@ def test_decoder_block_equals_pytorch():
     copy_ffn_and_norms(ours, theirs)
     X, memory = torch.randn(2, 4, 8), torch.randn(2, 5, 8)
     mask = padding_mask(torch.tensor([5, 3]), 5)
-    expected = theirs(
-        X, memory, tgt_mask=~causal_mask(4), memory_key_padding_mask=~mask[:, 0, 0]
-    )
+    masks = {"tgt_mask": ~causal_mask(4), "memory_key_padding_mask": ~mask[:, 0, 0]}
+    expected = theirs(X, memory, **masks)
     output, _ = ours(X, memory, mask)
     torch.testing.assert_close(output, expected, **CLOSE)
 
@@ -99,11 +94,8 @@ def test_changing_padding_changes_nothing(lens, seed):
 def test_a_future_token_changes_no_earlier_output(step, training, seed):
     torch.manual_seed(seed)
     net = tiny_net().train(training)
-    src, tgt, lens = (
-        torch.randint(11, (2, 5)),
-        torch.randint(13, (2, 6)),
-        torch.tensor([5, 2]),
-    )
+    src, tgt = torch.randint(11, (2, 5)), torch.randint(13, (2, 6))
+    lens = torch.tensor([5, 2])
     other = tgt.clone()
     other[:, step + 1 :] = (other[:, step + 1 :] + 1) % 13
     before, after = net(src, tgt, lens), net(src, other, lens)
@@ -115,10 +107,8 @@ def test_a_future_token_changes_no_earlier_output(step, training, seed):
 def test_incremental_decoding_equals_the_full_pass(lens, num_steps, chunk, seed):
     torch.manual_seed(seed)
     net, valid_lens = tiny_net(), torch.tensor(lens)
-    src, tgt = (
-        torch.randint(11, (len(lens), 6)),
-        torch.randint(13, (len(lens), num_steps)),
-    )
+    rows = len(lens)
+    src, tgt = torch.randint(11, (rows, 6)), torch.randint(13, (rows, num_steps))
     memory, mask = net.encoder(src, valid_lens), padding_mask(valid_lens, 6)
     full, caches, parts = net(src, tgt, valid_lens), None, []
     for tokens in tgt.split(chunk, dim=1):
@@ -127,34 +117,10 @@ def test_incremental_decoding_equals_the_full_pass(lens, num_steps, chunk, seed)
     torch.testing.assert_close(torch.cat(parts, dim=1), full, **CLOSE)
 
 
-def test_a_sequence_does_not_depend_on_its_batch():
-    net = tiny_net()
-    src, tgt, lens = (
-        torch.randint(11, (3, 5)),
-        torch.randint(13, (3, 4)),
-        torch.tensor([5, 2, 3]),
-    )
-    together = net(src, tgt, lens)
-    for i in range(3):
-        alone = net(src[i : i + 1], tgt[i : i + 1], lens[i : i + 1])
-        torch.testing.assert_close(alone[0], together[i], **CLOSE)
-
-
-def test_every_parameter_gets_a_gradient():
-    net = tiny_net()
-    net(
-        torch.arange(11)[None], torch.arange(13)[None], torch.tensor([11])
-    ).square().sum().backward()
-    assert all((p.grad != 0).any() for p in net.parameters())
-
-
 def test_attention_weights_of_the_last_pass():
     net = tiny_net()
-    src, tgt, lens = (
-        torch.randint(11, (2, 5)),
-        torch.randint(13, (2, 4)),
-        torch.tensor([5, 3]),
-    )
+    src, tgt = torch.randint(11, (2, 5)), torch.randint(13, (2, 4))
+    lens = torch.tensor([5, 3])
     net(src, tgt, lens)
     own, cross = net.decoder.attention_weights
     assert net.encoder.attention_weights.shape == (2, 2, 2, 5, 5)
@@ -171,10 +137,7 @@ def test_a_forward_hook_sees_every_attention(fast):
     for name, module in net.named_modules():
         if isinstance(module, MultiHeadAttention):
             module.register_forward_hook(
-                lambda module, inputs, output, name=name: called.append(
-                    (name, output.shape)
-                )
-            )
+                lambda *given, name=name: called.append((name, given[-1].shape)))  # fmt: skip
     net(torch.randint(11, (2, 5)), torch.randint(13, (2, 4)), torch.tensor([5, 3]))
     parts = [("encoder", "attention", 5)]
     parts += [("decoder", "self_attention", 4), ("decoder", "cross_attention", 4)]
@@ -205,11 +168,7 @@ def test_the_parts_of_a_cache_have_names():
 
 
 def test_without_lengths_nothing_is_padding():
-    net, src, tgt = (
-        tiny_net().eval(),
-        torch.randint(11, (1, 5)),
-        torch.randint(13, (1, 4)),
-    )
+    net, src, tgt = tiny_net(), torch.randint(11, (1, 5)), torch.randint(13, (1, 4))
     lens = torch.tensor([5])
     assert torch.equal(net(src, tgt), net(src, tgt, lens))
     assert torch.equal(net(src, tgt, None), net(src, tgt))
@@ -219,14 +178,6 @@ def test_without_lengths_nothing_is_padding():
         assert search(net, src, None, 1, 2, 6, 3) == search(net, src, lens, 1, 2, 6, 3)
     judge = Classifier(net.encoder, 8, 2, 0.0)
     assert torch.equal(judge(src), judge(src, lens))
-
-
-def test_the_stack_takes_any_embedding():
-    features = torch.randn(2, 7, 3)
-    embedding = nn.Sequential(
-        nn.Linear(3, 8), LearnedPositionalEncoding(8, 0.0, max_len=7)
-    )
-    assert EncoderStack(8, 16, 2, 2, 0.0)(embedding(features)).shape == (2, 7, 8)
 
 
 def test_an_embedding_is_scaled_and_gets_its_position():
@@ -239,9 +190,8 @@ def test_an_embedding_is_scaled_and_gets_its_position():
 def test_dropout_reaches_every_part():
     net = tiny_net(dropout=0.3)
     assert {m.p for m in net.modules() if isinstance(m, nn.Dropout)} == {0.3}
-    assert {m.dropout for m in net.modules() if isinstance(m, MultiHeadAttention)} == {
-        0.3
-    }
+    attentions = [m for m in net.modules() if isinstance(m, MultiHeadAttention)]
+    assert {attention.dropout for attention in attentions} == {0.3}
 
 
 def test_dropout_is_on_the_branches_and_not_on_the_shortcuts():
@@ -253,59 +203,15 @@ def test_dropout_is_on_the_branches_and_not_on_the_shortcuts():
     torch.testing.assert_close(decoder(X, memory)[0], norm(norm(norm(X))), **CLOSE)
 
 
-@given(st.integers(0, 2**31))
-def test_arguments_are_not_changed(seed):
-    torch.manual_seed(seed)
-    net = tiny_net(dropout=0.3).train()
-    arguments = (
-        torch.randint(11, (2, 5)),
-        torch.randint(13, (2, 4)),
-        torch.tensor([5, 3]),
-    )
-    before = [argument.clone() for argument in arguments]
-    net(*arguments)
-    assert all(torch.equal(a, b) for a, b in zip(arguments, before, strict=True))
-
-
 def test_embeddings_start_with_the_scale_of_the_positions():
     embedding = TransformerEncoder(500, 32, 64, 4, 1, 0.0).embedding
     scaled = embedding.embedding.weight * 32**0.5
     assert scaled.std().item() == pytest.approx(1, abs=0.05)
 
 
-@pytest.mark.parametrize("token", [-1, 11])
-def test_a_token_outside_the_vocabulary(token):
-    with pytest.raises(
-        ValueError,
-        match=rf"tokens \({token}\) must be at (most vocab_size - 1 \(10\)|least 0)",
-    ):
-        tiny_net()(torch.tensor([[3, token]]), torch.tensor([[0]]), torch.tensor([2]))
-
-
 def test_a_token_outside_the_vocabulary_while_decoding():
     net = tiny_net()
     memory = torch.randn(1, 2, 8)
     _, caches = net.decoder(torch.tensor([[1]]), memory)
-    with pytest.raises(
-        ValueError, match=r"tokens \(13\) must be at most vocab_size - 1"
-    ):
+    with pytest.raises(ValueError, match=r"tokens \(13\) must be at most vocab_size"):
         net.decoder(torch.tensor([[13]]), memory, None, caches)
-
-
-def test_wrong_widths():
-    with pytest.raises(
-        ValueError, match=r"num_hiddens \(10\) must be divisible by num_heads \(4\)"
-    ):
-        TransformerEncoder(5, 10, 16, 4, 1, 0.0)
-    with pytest.raises(ValueError, match=r"num_hiddens \(9\) must be even"):
-        TransformerDecoder(5, 9, 16, 3, 1, 0.0)
-
-
-def test_a_sentence_longer_than_the_positions():
-    encoder = TransformerEncoder(5, 8, 16, 2, 1, 0.0)
-    net = EncoderDecoder(encoder, TransformerDecoder(5, 8, 16, 2, 1, 0.0))
-    with pytest.raises(
-        ValueError, match=r"sequence length \(1001\) must be at most max_len"
-    ):
-        net(torch.zeros(1, 1001, dtype=torch.long), torch.zeros(1, 1, dtype=torch.long),
-            torch.tensor([1001]))  # fmt: skip

@@ -7,12 +7,10 @@ import struct
 
 import pytest
 import torch
+from conftest import for_each
 
-from benchmarks.recipes.baselines import make_gru, nearest
-from benchmarks.recipes.captions import make_source, run_pieces
-from d2lmini import normalise, padding_mask, read_pairs
+from d2lmini import normalise, read_pairs
 from d2lmini.data.subwords import join, learn_merges
-from d2lmini.support.eight_bits import from_bytes, to_bytes
 from d2lmini.support.files import read_tensors, write_file, write_tensors
 from d2lmini.support.ledger import RESULTS
 from d2lmini.tasks.translator import SubwordTranslator
@@ -22,8 +20,7 @@ SIZES = 16, 32, 2, 2, 0.1
 
 @pytest.fixture
 def translator():
-    pairs = read_pairs(num_examples=200)
-    sentences = [normalise(text) for pair in pairs for text in pair]
+    sentences = [normalise(s) for pair in read_pairs(num_examples=200) for s in pair]
     merges = learn_merges(sentences, 60)
     torch.manual_seed(0)
     pieces = SubwordTranslator(merges, [], SIZES)
@@ -33,27 +30,10 @@ def translator():
 
 def test_one_table_serves_three_times(translator):
     net = translator.net
-    tables = {
-        net.encoder.embedding.embedding.weight.data_ptr(),
-        net.decoder.embedding.embedding.weight.data_ptr(),
-        net.decoder.output.weight.data_ptr(),
-    }
-    assert len(tables) == 1
+    embeddings = (side.embedding.embedding for side in (net.encoder, net.decoder))
+    tables = [*embeddings, net.decoder.output]
+    assert len({table.weight.data_ptr() for table in tables}) == 1
     assert len({id(p) for p in net.parameters()}) == len([*net.parameters()])
-
-
-def test_pieces_have_ids(translator):
-    ids, lens = translator.encode(["He’s calm!", "xyz"])
-    pieces = translator.vocab.to_tokens(ids[0, : lens[0] - 1].tolist())
-    assert "".join(pieces).replace("▁", " ").strip() == "he's calm !"
-    assert translator.vocab.unk not in ids[0]
-
-
-def test_translations_are_words(translator):
-    found = translator.translate(["He is calm.", "Go!"])
-    assert len(found) == 2 and all(isinstance(text, str) for text in found)
-    assert "▁" not in "".join(found)
-    assert translator.translate(["He is calm."], beam_size=3) != []
 
 
 def test_a_look_is_at_the_translation_that_is_made(translator):
@@ -63,9 +43,8 @@ def test_a_look_is_at_the_translation_that_is_made(translator):
     assert look.read[-1] == "<eos>" and "".join(look.read[:-1]) == "▁he▁is▁calm▁."
     layers, heads, *places = look.cross.shape
     assert [layers, heads] == [2, 2] and places == [len(look.written), len(look.read)]
-    torch.testing.assert_close(
-        look.cross.sum(dim=-1), torch.ones(look.cross.shape[:-1])
-    )
+    sums = look.cross.sum(dim=-1)
+    torch.testing.assert_close(sums, torch.ones_like(sums))
     best = translator.vocab.to_tokens(look.probabilities.argmax(dim=-1).tolist())
     assert best == look.written
     with pytest.raises(ValueError, match="at least one word"):
@@ -86,20 +65,9 @@ def test_what_is_saved_comes_back(translator, tmp_path):
         assert ((got - weights).abs() <= 0.51 * step + 1e-9).all(), name
     number = sum(p.numel() for p in translator.net.parameters())
     assert path.stat().st_size < 2 * number + 30_000
-    tables = (
-        again.net.decoder.output.weight,
-        again.net.encoder.embedding.embedding.weight,
-    )
+    decoder, encoder = again.net.decoder, again.net.encoder
+    tables = decoder.output.weight, encoder.embedding.embedding.weight
     assert tables[0] is tables[1]
-
-
-def test_bytes_are_off_by_half_a_scale():
-    weights = torch.tensor([[1.0, -0.5, 0.013], [0.0, 0.0, 0.0]])
-    numbers, scale = to_bytes(weights)
-    assert numbers.dtype == torch.int8 and numbers[0].tolist() == [127, -64, 2]
-    assert ((from_bytes(numbers, scale) - weights).abs() <= scale / 2 + 1e-9).all()
-    vector = torch.randn(4)
-    assert torch.equal(from_bytes(*to_bytes(vector)), vector)
 
 
 def test_what_is_loaded_is_saved_as_the_same_bytes(translator, tmp_path):
@@ -166,8 +134,7 @@ def with_metadata(path, metadata):
     path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
 
 
-@pytest.mark.parametrize(
-    "metadata, said",
+@for_each(
     [
         (None, "must have metadata written by d2lmini"),
         ({"format": "pt"}, "must have metadata written by d2lmini"),
@@ -175,10 +142,10 @@ def with_metadata(path, metadata):
         ({"d2lmini": '{"format": '}, "must have JSON metadata"),
         ({"d2lmini": 100_000 * "["}, "must have JSON metadata"),
         ({"d2lmini": {}}, "must be a safetensors file"),
-    ],
-    ids=["none", "of another program", "a list", "cut", "deep", "no text"],
+    ]
 )
-def test_other_metadata_is_refused(tmp_path, metadata, said):
+def test_other_metadata_is_refused(row, tmp_path):
+    metadata, said = row
     path = tmp_path / "weights.safetensors"
     with_metadata(path, metadata)
     refused(path, said)
@@ -196,13 +163,11 @@ NOTES = [
       for name in ("merges", "tokens", "sizes", "num_steps", "about")),
     ("merges", {}, r"merges \({}\) must be a list of pairs"),
     ("merges", ["ou"], r"merges: pair \('ou'\) must be \(piece, piece\)"),
-    ("merges", [["o", "u", "i"]], r"must be \(piece, piece\)"),
     ("merges", [["o", 1]], r"must be \(piece, piece\)"),
     ("tokens", "abc", "tokens .* must be a list of strings"),
     ("tokens", [1], r"tokens\[0\] \(1\) must be a string"),
     ("tokens", ["a", "a"], "tokens must be pieces without spaces, each there once"),
     ("tokens", ["a b"], "tokens must be pieces without spaces"),
-    ("tokens", [""], "tokens must be pieces without spaces"),
     ("tokens", ["<pad>"], "tokens must be pieces without spaces"),
     ("tokens", [], "must be torch.float32 of shape"),
     ("tokens", [str(i) for i in range(100_000)], "too few numbers"),
@@ -210,16 +175,11 @@ NOTES = [
     ("sizes", [16, 32, 2, 2], "sizes: not enough values"),
     ("sizes", [16, 32, "2", 2, 0.1], r"num_heads \('2'\) must be a whole number"),
     ("sizes", [16, 32, 3, 2, 0.1], r"num_hiddens \(16\) must be divisible"),
-    ("sizes", [15, 32, 3, 2, 0.1], r"num_hiddens \(15\) must be even"),
-    ("sizes", [16, 32, 2, 0, 0.1], r"num_layers \(0\) must be at least 1"),
-    ("sizes", [16, 32, 2, 2, 2], r"dropout \(2\) must lie in"),
     ("sizes", [16, 32, 2, 1, 0.1], "has an unexpected tensor"),
     ("sizes", [16, 16, 2, 2, 0.1], "must be torch.float32 of shape"),
     ("sizes", [16, 32, 2, 10**9, 0.1], r"too few numbers for a net of sizes \[16"),
-    ("sizes", [16, 10**9, 2, 2, 0.1], "too few numbers"),
     ("sizes", [10**9, 32, 2, 2, 0.1], "too few numbers"),
     ("num_steps", 0, r"num_steps \(0\) must be at least 1"),
-    ("num_steps", "40", r"num_steps \('40'\) must be a whole number"),
     ("about", "MIT", r"about \('MIT'\) must be a dictionary"),
 ]  # fmt: skip
 TENSORS = [
@@ -227,19 +187,16 @@ TENSORS = [
     (TABLE, None, f"lacks the tensor {TABLE}"),
     (f"{TABLE}.scale", None, f"lacks the tensor {TABLE}.scale"),
     (BIAS, lambda x: x[1:], f"its {BIAS} must be torch.float32 of shape"),
-    (BIAS, lambda x: x[:, None], "must be torch.float32 of shape"),
     (BIAS, lambda x: x.half(), "must be torch.float32 .* is torch.float16"),
     (TABLE, lambda x: x.T.contiguous(), f"its {TABLE} must be torch.int8 of shape"),
     (TABLE, lambda x: x.float(), "must be torch.int8 .* is torch.float32"),
     (f"{TABLE}.scale", lambda x: x[:1], "must be torch.float32 of shape"),
-    (f"{TABLE}.scale", lambda x: x.double(), "is torch.float64"),
 ]
 
 
-@pytest.mark.parametrize("name, change, said", NOTES + TENSORS)
-def test_a_file_that_save_would_not_write_is_refused(
-    translator, tmp_path, name, change, said
-):
+@for_each(NOTES + TENSORS)
+def test_a_file_that_save_would_not_write_is_refused(row, translator, tmp_path):
+    name, change, said = row
     path = tmp_path / "translator.safetensors"
     translator.save(path)
     tensors, notes = read_tensors(path)
@@ -249,14 +206,6 @@ def test_a_file_that_save_would_not_write_is_refused(
         del parts[name]
     write_tensors(path, tensors, notes)
     refused(path, said)
-
-
-def test_a_tensor_too_many_is_refused(translator, tmp_path):
-    path = tmp_path / "translator.safetensors"
-    translator.save(path)
-    tensors, notes = read_tensors(path)
-    write_tensors(path, tensors | {"a": torch.ones(1)}, notes)
-    refused(path, "has an unexpected tensor a")
 
 
 def test_a_save_that_fails_leaves_the_old_file(translator, tmp_path, monkeypatch):
@@ -271,9 +220,7 @@ def test_a_save_that_fails_leaves_the_old_file(translator, tmp_path, monkeypatch
     with pytest.raises(OSError, match=r"path \(.*\) could not be written: .*No space"):
         write_file(path, half)
     assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
-    with pytest.raises(
-        TypeError, match=r"about \(.*'MIT'.*\) must be serialisable as JSON"
-    ):
+    with pytest.raises(TypeError, match=r"about .* must be serialisable as JSON"):
         translator.save(path, licence={"MIT"})
     assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
 
@@ -291,84 +238,5 @@ def test_the_translator_of_the_ledger_is_small_and_translates():
     assert path.stat().st_size < 2_000_000
     translator = SubwordTranslator.load(path)
     assert "tatoeba.org" in translator.about["data"]
-    found = translator.translate(
-        ["Where is the library?", "Tom doesn't see the red car."]
-    )
-    assert found == ["où est la bibliothèque ?", "tom ne voit pas la voiture rouge ."]
-
-
-def test_the_gru_that_it_is_compared_with_reads_no_future_and_no_padding():
-    torch.manual_seed(0)
-    net = make_gru(vocab_size=20, num_hiddens=8, dropout=0.1).eval()
-    src, lens = torch.randint(4, 20, (2, 6)), torch.tensor([6, 3])
-    tgt = torch.randint(4, 20, (2, 5))
-    logits = net(src, tgt, lens)
-    alone = net(src[1:, :3], tgt[1:], lens[1:])
-    assert torch.allclose(logits[1:], alone, atol=1e-6)
-    memory, mask = net.encoder(src, lens), padding_mask(lens, 6)
-    state, steps = None, []
-    for i in range(5):
-        step, state = net.decoder(tgt[:, i : i + 1], memory, mask, state)
-        steps.append(step)
-    assert torch.allclose(logits, torch.cat(steps, dim=1), atol=1e-6)
-
-
-def test_the_nearest_sentence_shares_rare_words_and_their_order():
-    known = ["the cat sees the dog .", "the dog sees the cat .", "a bird sings ."]
-    assert nearest(["the dog sees the bird .", "a cat sings ."], known) == [1, 2]
-
-
-def test_the_net_of_the_source_has_its_number_of_parameters():
-    """As the source prints, for vocabularies of 7,855 and 5,893 tokens; and its dropouts."""
-    net = make_source([range(7855), range(5893)], "learned", is_exact=True)
-    assert sum(p.numel() for p in net.parameters()) == 9_038_853
-    # In each block: one in the attention and one behind each part; and one inside the network.
-    encoder, decoder = (
-        sum(isinstance(module, torch.nn.Dropout) for module in stack.modules())
-        for stack in (net.encoder.stack, net.decoder.stack)
-    )
-    ours = make_source([range(20), range(20)], "learned")
-    plain = sum(isinstance(module, torch.nn.Dropout) for module in ours.modules())
-    assert encoder + decoder + 2 == plain + 3 + 3  # and one behind each embedding
-
-
-@pytest.mark.parametrize("num_merges", [None, 60])
-@pytest.mark.parametrize("is_tied", [True, False])
-def test_a_translator_of_captions_is_trained_in_words_or_pieces(num_merges, is_tied):
-    pairs = [(normalise(a), normalise(b)) for a, b in read_pairs("deu-eng-mini")[:128]]
-    splits = {"train": pairs, "val": pairs[:4], "test": pairs[:6]}
-    training = {"label_smoothing": 0.1, "batch_size": 64, "lr": 0.01}
-    run = run_pieces(
-        0,
-        splits,
-        num_merges,
-        SIZES,
-        is_tied=is_tied,
-        **training,
-        warmup_steps=4,
-        num_epochs=6,
-    )
-    assert run["curve"][-1]["loss"] < run["curve"][0]["loss"]
-    assert len(run["greedy_translations"]) == len(run["beam_translations"]) == 6
-    assert not any("▁" in text for text in run["greedy_translations"])
-
-
-def test_tables_that_are_not_tied_learn_on_their_own():
-    pairs = [(normalise(a), normalise(b)) for a, b in read_pairs("deu-eng-mini")[:64]]
-    splits = dict.fromkeys(("train", "val", "test"), pairs)
-    training = {"label_smoothing": 0.0, "batch_size": 64, "lr": 0.01}
-    tied, free = (
-        run_pieces(
-            0,
-            splits,
-            60,
-            SIZES,
-            is_tied=is_tied,
-            **training,
-            warmup_steps=1,
-            num_epochs=1,
-        )["parameters"]
-        for is_tied in (True, False)
-    )
-    vocabulary = (free - tied) / (2 * 16)  # two more tables of width 16
-    assert vocabulary == int(vocabulary) > 60
+    found = translator.translate(["Where is the library?"])
+    assert found == ["où est la bibliothèque ?"]

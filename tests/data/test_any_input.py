@@ -52,9 +52,8 @@ ODD = [*"\0\t\n\r\x0b\x0c\x1b\x1c\x85\u2028\u2029\ufeff\u200b\u202e\u00a0\u202f\
        "1e999", "nan", "٣", "9" * 30]  # fmt: skip
 CHARACTERS = st.characters(exclude_categories=())  # lone surrogates, too
 PART = st.one_of(st.sampled_from(ODD), st.text(CHARACTERS, max_size=5))
-LONG = st.builds(
-    str.__mul__, st.sampled_from(["a", "a ", "▁", "😀", ".", "\t"]), st.just(5000)
-)
+REPEATED = st.sampled_from(["a", "a ", "▁", "😀", ".", "\t"])
+LONG = REPEATED.map(lambda part: part * 5000)
 STRING = st.one_of(
     st.lists(st.sampled_from(ODD), max_size=8).map("".join),
     st.text(CHARACTERS, max_size=30),
@@ -103,9 +102,8 @@ LINE = st.one_of(
     ),
 )
 END = st.sampled_from(["\n", "\r\n", "\r", "\n\n", ""])
-ENCODING = st.sampled_from(
-    ["utf-8"] * 5 + ["utf-8-sig", "utf-16", "utf-32", "cp037", "utf-7"]
-)
+ENCODING = ["utf-8"] * 5 + ["utf-8-sig", "utf-16", "utf-32", "cp037", "utf-7"]
+ENCODING = st.sampled_from(ENCODING)
 LINES = st.builds(
     lambda lines, end, encoding: end.join(lines).encode(encoding, "replace"),
     st.one_of(st.lists(LINE, max_size=5), st.lists(LINE, max_size=1)),
@@ -142,9 +140,8 @@ def read_in_every_way(path):
             batch, *vocabs = load_data_nmt(4, 5, None, path, min_freq)
             src, src_lens, tgt, tgt_lens = next(iter(batch))
             assert len(src) == len(tgt) == min(4, len(pairs))
-            for ids, lens, vocab in (
-                (src, src_lens, vocabs[0]),
-                (tgt, tgt_lens, vocabs[1]),
+            for ids, lens, vocab in zip(
+                (src, tgt), (src_lens, tgt_lens), vocabs, strict=True
             ):
                 assert ids.min() >= 0 and ids.max() < len(vocab)
                 assert lens.min() >= 1 and lens.max() <= 5
@@ -170,14 +167,6 @@ def test_any_file_is_read_or_refused(folder, content):
     read_in_every_way(path)
 
 
-@examples(200)
-@given(spoiled(CONTENT.map(lambda content: gzip.compress(content, 1))))
-def test_any_gzip_file_is_read_or_refused(folder, content):
-    path = folder / "own.tsv.gz"
-    path.write_bytes(content)
-    read_in_every_way(path)
-
-
 @pytest.mark.parametrize("suffix", [".tsv", ".tsv.gz"])
 def test_a_line_without_an_end_does_not_fill_the_memory(tmp_path, suffix):
     """Of 100 kB, unpacked 100 MB."""
@@ -190,12 +179,6 @@ def test_a_line_without_an_end_does_not_fill_the_memory(tmp_path, suffix):
     assert next(lines) == "a\tb\n"
     with pytest.raises(ValueError, match=rf"own.*, line 2 must be .* {LONGEST_LINE}"):
         next(lines)
-
-
-def test_a_line_may_be_long(tmp_path):
-    path = tmp_path / "own.tsv"
-    path.write_text("a" * (LONGEST_LINE - 3) + "\tb\n", encoding="utf-8")
-    assert len(read_pairs(path)[0][0]) == LONGEST_LINE - 3
 
 
 # Strings
@@ -240,9 +223,8 @@ def test_any_string_falls_into_pieces_that_can_be_joined(text, other):
 NET = random_net(0)
 CRITIC = Classifier(TransformerEncoder(len(SRC), 8, 16, 2, 2, 0.0), 8, 2, 0.0).eval()
 WORDS = st.lists(st.sampled_from([*"abcdefg", "<pad>", "."]), max_size=5)
-TYPED = st.one_of(
-    STRING, st.tuples(STRING, WORDS).map(lambda t: " ".join([t[0], *t[1]]))
-)
+MIXED = st.tuples(STRING, WORDS).map(lambda t: " ".join([t[0], *t[1]]))
+TYPED = st.one_of(STRING, MIXED)
 
 
 @examples(100)
@@ -269,13 +251,6 @@ def translator():
 def test_any_sentences_are_translated_at_once(translator, sentences):
     found = translator.translate(sentences)
     assert len(found) == 100 and all(isinstance(text, str) for text in found)
-
-
-@examples(100)
-@given(STRING)
-def test_any_sentence_becomes_pieces(translator, sentence):
-    ids, lens = translator.encode([sentence])
-    assert ids.shape == (1, 40) and 1 <= lens[0] <= 40
 
 
 def test_a_word_of_many_letters_is_no_reason_to_wait(translator):

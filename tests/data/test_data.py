@@ -5,21 +5,13 @@ from collections import Counter
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from d2lmini import Vocab, batches, encode, load_data_nmt, normalise, read_pairs
-from d2lmini.data import (
-    data_folder,
-    label_batches,
-    read_labelled,
-    registry,
-    within_one_word,
-)
+from d2lmini.data import label_batches, read_labelled, registry, within_one_word
 from d2lmini.data.buckets import buckets
 from d2lmini.data.catalogue import PAIRS, DataSet, File
 from d2lmini.data.registry import CORPORA
-from d2lmini.data.subwords import Subwords, join, learn_merges, merge, spelt
+from d2lmini.data.subwords import Subwords, learn_merges, merge, spelt
 from tools.corpora import make_deu_eng_mini
 
 
@@ -85,9 +77,7 @@ def test_your_own_file(tmp_path):
 )
 def test_a_bad_line_is_named(tmp_path, line):
     path = write(tmp_path, f"Go.\tVa !\n\n{line}\n")
-    with pytest.raises(
-        ValueError, match=r"own.tsv, line 3: expected source<TAB>target, got"
-    ):
+    with pytest.raises(ValueError, match=r"own.tsv, line 3: expected"):
         read_pairs(path)
 
 
@@ -125,44 +115,11 @@ def test_within_one_word():
     assert within_one_word(far, training) == 0
 
 
-def test_bad_files(tmp_path):
-    with pytest.raises(ValueError, match=r"own.tsv must be UTF-8"):
-        read_pairs(write(tmp_path, "Go.\tça\n", "latin-1"))
-    with pytest.raises(
-        ValueError, match=r"own.tsv must hold at least one line of source<TAB>target"
-    ):
-        read_pairs(write(tmp_path, "\n"))
-
-
-def test_wrong_arguments():
-    with pytest.raises(ValueError, match=r"num_examples \(0\) must be at least 1"):
-        read_pairs(num_examples=0)
-    with pytest.raises(
-        ValueError,
-        match=r"split \('dev'\) must be one of \['compositional', 'test', 'train', 'val'\]",
-    ):
-        read_pairs(split="dev")
-    for name in ("eng-ger", "", "."):
-        with pytest.raises(
-            ValueError, match=r"name \('.*'\) must be one of \['deu-eng-mini'"
-        ):
-            read_pairs(name, split="val")
-    with pytest.raises(ValueError, match=r"num_steps \(0\) must be at least 1"):
-        encode(["a"], Vocab(["a"]), 0)
-    with pytest.raises(
-        ValueError,
-        match=r"split \('test'\) must be one of \['train'\]: 'fra-eng' has no",
-    ):
-        read_pairs("fra-eng", split="test")
-
-
 def test_the_real_corpus(fra_eng):
     pairs = read_pairs("fra-eng", num_examples=600)
     assert pairs[0] == ("Go.", "Va !")
-    assert ("I lost.", "J'ai perdu.") in pairs and (
-        "I'm home.",
-        "Je suis chez moi.",
-    ) in pairs
+    assert ("I lost.", "J'ai perdu.") in pairs
+    assert ("I'm home.", "Je suis chez moi.") in pairs
     assert len(read_pairs("fra-eng")) == 167_130
     # One spelling of "j'ai": both apostrophes are in the file.
     _, _, tgt_vocab = load_data_nmt(64, 10, 600, "fra-eng")
@@ -196,14 +153,6 @@ def test_label_batches_are_cut_to_their_longest():
     assert dict(zip(valid_lens.tolist(), labels.tolist(), strict=True)) == {4: 1, 3: 0}
 
 
-def test_sst2_has_its_splits():
-    path = data_folder() / "sst2" / "train.tsv"
-    if not path.exists():
-        pytest.skip(f"sst2 is not at {path.parent}; set D2LMINI_DATA")
-    sizes = [len(read_labelled("sst2", split)) for split in ("train", "val", "test")]
-    assert sizes == [6920, 872, 1821]
-
-
 # Buckets
 
 
@@ -223,10 +172,8 @@ def test_buckets_give_each_row_once_and_little_padding():
     longest = torch.tensor([lengths[batch].max() for batch in first])
     rises = (longest.diff() > 0).float().mean()
     assert 0.3 < rises < 0.7  # not the short ones first
-    together = [
-        {tuple(sorted(batch.tolist())) for batch in batches}
-        for batches in (first, second)
-    ]
+    rows = [[tuple(sorted(batch.tolist())) for batch in run] for run in (first, second)]
+    together = [*map(set, rows)]
     assert len(together[0] & together[1]) < 10  # other neighbours, too
 
 
@@ -257,9 +204,8 @@ def two_files(tmp_path, monkeypatch):
         for language, lines in (("de", german), ("en", english)):
             path = gzipped(tmp_path / f"own.{language}.gz", lines)
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            files.append(
-                File(path.name, "https://example.org", digest, path.stat().st_size)
-            )
+            size = path.stat().st_size
+            files.append(File(path.name, "https://example.org", digest, size))
         known = DataSet("none", PAIRS, {"train": tuple(files)})
         monkeypatch.setitem(registry.REGISTRY, "own", known)
         monkeypatch.setenv("D2LMINI_DATA", str(tmp_path))
@@ -276,78 +222,14 @@ def test_two_files_are_read_side_by_side(two_files):
 
 def test_two_files_of_different_length_are_refused(two_files):
     two_files(["Ein Hund.", "Zwei.", "Drei."], ["A dog."])
-    with pytest.raises(
-        ValueError, match=r"own.de.gz \(3 lines\) and .*own.en.gz \(1 lines\)"
-    ):
+    with pytest.raises(ValueError, match=r"own.de.gz \(3 lines\) and .*own.en.gz \(1"):
         read_pairs("own")
-
-
-def test_a_line_without_its_translation_is_named(two_files):
-    two_files(["Ein Hund.", "Zwei."], ["A dog.", " "])
-    with pytest.raises(
-        ValueError, match=r"line 2: expected source<TAB>target, got 'Zwei"
-    ):
-        read_pairs("own")
-
-
-def test_a_gzip_file_that_was_cut_short_is_refused(tmp_path):
-    path = gzipped(tmp_path / "own.tsv.gz", [f"{i}\tnumber {i}" for i in range(999)])
-    assert len(read_pairs(path)) == 999
-    path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(ValueError, match=r"own.tsv.gz must be a whole gzip file"):
-        read_pairs(path)
-
-
-def test_multi30k_has_its_splits():
-    path = data_folder() / "multi30k" / "train.de.gz"
-    if not path.exists():
-        pytest.skip(f"multi30k is not at {path.parent}; set D2LMINI_DATA")
-    splits = {
-        split: read_pairs("multi30k", split) for split in ("train", "val", "test")
-    }
-    assert {split: len(pairs) for split, pairs in splits.items()} == {
-        "train": 29000, "val": 1014, "test": 1000}  # fmt: skip
-    assert splits["val"][1][1].startswith("A man sleeping in a green room")
 
 
 def test_the_german_corpus_is_what_its_grammar_writes():
     for split, text in make_deu_eng_mini.files().items():
         path = CORPORA / "deu-eng-mini" / f"{split}.tsv"
         assert path.read_text(encoding="utf-8") == text
-
-
-@pytest.mark.parametrize("side", [0, 1])
-def test_no_german_test_sentence_is_near_a_training_sentence(side):
-    sentences = {
-        split: [normalise(pair[side]) for pair in read_pairs("deu-eng-mini", split)]
-        for split in ("train", "val", "test")
-    }
-    assert [*map(len, sentences.values())] == [2000, 200, 200]
-    for split in ("val", "test"):
-        assert within_one_word(sentences[split], sentences["train"]) == 0
-    assert within_one_word(sentences["test"], sentences["val"]) == 0
-
-
-def test_german_verbs_stand_where_they_should():
-    """Second in a main clause, last after a relative pronoun: read off the sentences."""
-    verbs = {v for verb in make_deu_eng_mini.INTRANSITIVE for v in verb[2:4]}
-    verbs |= {v for verb, _ in make_deu_eng_mini.TRANSITIVE for v in verb[2:4]}
-    verbs = {verb.split()[0] for verb in verbs}
-    seen = 0
-    for german, english in read_pairs("deu-eng-mini"):
-        if ", d" in german:  # ein Mann, der einen Hut trägt, ...
-            clause = german.split(", ")[1]
-            assert any(clause.endswith(verb) for verb in verbs), german
-            assert " who " in english
-            seen += 1
-        elif "," in english and "," not in german:  # im Park liest ein Mann ...
-            place = next(de for en, de in make_deu_eng_mini.PLACES
-                         if english.lower().startswith(en))  # fmt: skip
-            assert german.lower().removeprefix(place.lower()).split()[0] in verbs, (
-                german
-            )
-            seen += 1
-    assert seen > 600
 
 
 # Subwords
@@ -383,22 +265,6 @@ def slowly(sentences, num_merges):
 def test_counting_what_changes_gives_the_same_as_counting_anew():
     sentences = [normalise(french) for _, french in read_pairs()]
     assert learn_merges(sentences, 150) == slowly(sentences, 150)
-
-
-def test_frequent_words_stay_whole_and_rare_ones_do_not():
-    sentences = [normalise(english) for english, _ in read_pairs()]
-    subwords = Subwords(learn_merges(sentences, 200))
-    assert subwords.split("she doesn't xylophone .").split()[:2] == ["▁she", "▁doesn't"]
-    assert len(subwords.split("xylophone").split()) > 3
-
-
-@given(
-    st.lists(st.text(alphabet="abcé'", min_size=1, max_size=8), min_size=1, max_size=6)
-)
-def test_pieces_can_be_joined_again(words):
-    sentence = " ".join(words)
-    subwords = Subwords(learn_merges([sentence, "abc abc"], 5))
-    assert join(subwords.split(sentence)) == sentence
 
 
 def test_merging_does_not_overlap():

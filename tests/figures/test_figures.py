@@ -5,7 +5,7 @@ import re
 
 import pytest
 import torch
-from conftest import tiny_net
+from conftest import for_each, tiny_net
 from torch import nn
 
 from d2lmini import LearnedPositionalEncoding, TransformerEncoder, figures
@@ -30,26 +30,15 @@ def translator():
     torch.manual_seed(0)
     net = tiny_net(len(WORDS), len(WORDS))
     cross = torch.full((2, 2, 3, 3), 1 / 3)
-    examples = [("go go", "go")]
-    return figures.explore_translator(
-        net.state_dict(),
-        WORDS,
-        WORDS,
-        2,
-        6,
-        examples,
-        "go stop",
-        cross,
-        large=large().parts(),
-        large_examples=["go gog", "go"],
-    )
+    shown = 2, 6, [("go go", "go")], "go stop", cross
+    two = {"large": large().parts(), "large_examples": ["go gog", "go"]}
+    return figures.explore_translator(net.state_dict(), WORDS, WORDS, *shown, **two)
 
 
 def large():
     """A translator on pieces of words."""
-    return SubwordTranslator(
-        [("▁g", "o")], ["▁go", "g", "</script>"], (8, 16, 2, 2, 0.0), 6
-    )
+    pieces = [("▁g", "o")], ["▁go", "g", "</script>"]
+    return SubwordTranslator(*pieces, (8, 16, 2, 2, 0.0), 6)
 
 
 def training():
@@ -62,16 +51,9 @@ def verdict():
     torch.manual_seed(0)
     net = Classifier(TransformerEncoder(len(WORDS), 8, 16, 2, 2, 0.0), 8, 2, 0.0)
     first = Verdict(1, [0.25, 0.75], ["go", "go", "<eos>"], [0.5, 0.25, 0.25])
-    return figures.explore_verdict(
-        net.state_dict(),
-        WORDS,
-        2,
-        2,
-        8,
-        ["</script> go", "</script> go go"],
-        ["no", "yes"],
-        first,
-    )
+    examples = ["</script> go", "</script> go go"]
+    shown = 2, 2, 8, examples, ["no", "yes"], first
+    return figures.explore_verdict(net.state_dict(), WORDS, *shown)
 
 
 def walk():
@@ -89,51 +71,34 @@ def caption():
     for side in (net.encoder, net.decoder):
         side.embedding.positions = LearnedPositionalEncoding(8, 0.0, max_len=10)
     cross = torch.full((2, 2, 3, 3), 1 / 3)
-    return figures.explore_caption(
-        net.state_dict(),
-        WORDS,
-        WORDS,
-        2,
-        8,
-        ["go go", "</script> go"],
-        "go stop",
-        cross,
-    )
+    shown = 2, 8, ["go go", "</script> go"], "go stop", cross
+    return figures.explore_caption(net.state_dict(), WORDS, WORDS, *shown)
 
 
 def sentence():
     torch.manual_seed(0)
     translator, examples = large(), ["go go", "</script> go"]
-    return figures.explore_sentence(
-        translator.parts(), examples, translator.look("go go")
-    )
+    look = translator.look("go go")
+    return figures.explore_sentence(translator.parts(), examples, look)
 
 
 def writer():
     torch.manual_seed(0)
-    tokens = ["<pad>", "<unk>", "<bos>", "<eos>", "go", "</script>"]
-    net = LanguageModel(len(tokens), 8, 16, 4, 2, 2, max_len=6)
-    return figures.explore_writer(net, tokens, ["go go", ""])
+    net = LanguageModel(len(WORDS), 8, 16, 4, 2, 2, max_len=6)
+    return figures.explore_writer(net, WORDS, ["go go", ""])
 
 
 def copier(num_seen):
     """A copier as chapter 1 has it: its numbers."""
-    return nn.ModuleDict(
-        {
-            "embedding": nn.Embedding(11, 4),
-            "encoder": nn.GRU(4, 6, batch_first=True),
-            "decoder": nn.GRU(4, 6, batch_first=True),
-            "output": nn.Linear(num_seen, 10),
-        }
-    ).state_dict()
+    parts = {name: nn.GRU(4, 6, batch_first=True) for name in ("encoder", "decoder")}
+    parts |= {"embedding": nn.Embedding(11, 4), "output": nn.Linear(num_seen, 10)}
+    return nn.ModuleDict(parts).state_dict()
 
 
 def recall():
     torch.manual_seed(0)
-    right = {
-        name: [torch.rand(length) for length in range(2, 17)]
-        for name in ("one code", "attention")
-    }
+    each = [torch.rand(length) for length in range(2, 17)]
+    right = {"one code": each, "attention": each}
     return figures.explore_recall(copier(6), copier(12), right)
 
 
@@ -144,22 +109,12 @@ def units():
 
 
 def live(compute, same):
-    return figures.Live(
-        "Runs",
-        "Choose.",
-        compute,
-        "What a run of a network of some width shows, for two seeds.",
-        {
-            "width": ("Hidden units", (5, 10, 20, 40), (10, 40)),
-            "seed": ("Seed", range(2), range(2)),
-        },
-        same,
-        [
-            ("More", {"width": 40}, "Is it lower?"),
-            ("Another", {"seed": 1}, "The same?"),
-            ("Both", {"width": 40, "seed": 1}, "And now?"),
-        ],
-    )
+    text = "What a run of a network of some width shows, for two seeds."
+    choices = {"width": ("Hidden units", (5, 10, 20, 40), (10, 40))}
+    choices["seed"] = "Seed", range(2), range(2)
+    tries = [("More", {"width": 40}, "Is it lower?"), ("Another", {"seed": 1}, "Same?")]
+    tries.append(("Both", {"width": 40, "seed": 1}, "And now?"))
+    return figures.Live("Runs", "Choose.", compute, text, choices, same, tries)
 
 
 def note(width, seed):
@@ -175,36 +130,22 @@ def live_curves():
 
 def live_matrix():
     def compute(width, seed):
-        return {
-            "note": note(width, seed),
-            "matrix": torch.ones(2, width) * (seed + 1) / 2,
-        }
+        matrix = torch.ones(2, width) * (seed + 1) / 2
+        return {"note": note(width, seed), "matrix": matrix}
 
     same = {"title": "weights", "rows": ["a", "<b>"], "rows_are": "words",
             "columns_are": "places", "group": 4, "group_is": "head"}  # fmt: skip
     return live(compute, same)
 
 
-FIGURES = {
-    name: getattr(figures, name)
-    for name in figures.__all__
-    if name.startswith("explore_")
-} | {
-    "explore_caption": caption,
-    "Live, curves": live_curves,
-    "Live, matrix": live_matrix,
-    "explore_machine": machine,
-    "explore_recall": recall,
-    "explore_sentence": sentence,
-    "explore_training": training,
-    "explore_translator": translator,
-    "explore_units": units,
-    "explore_verdict": verdict,
-    "explore_walk": walk,
-    "explore_writer": writer,
-}
+WITH_NETS = (caption, machine, recall, sentence, training, translator, units, verdict,
+             walk, writer)  # fmt: skip
+NAMES = [name for name in figures.__all__ if name.startswith("explore_")]
+FIGURES = {name: getattr(figures, name) for name in NAMES}
+FIGURES |= {f"explore_{make.__name__}": make for make in WITH_NETS}
+FIGURES |= {"Live, curves": live_curves, "Live, matrix": live_matrix}
 
-each_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
+each_figure = for_each(FIGURES.values())
 
 
 @each_figure
@@ -214,14 +155,6 @@ def test_a_module_stands_alone_and_defines_each_name_once(make):
     assert text.count("export ") == 1 and "export default { render };" in text
     names = re.findall(r"^(?:const|let|(?:async )?function\*?) (\w+)", text, re.M)
     assert len(names) == len(set(names))
-
-
-def test_what_a_module_imports_comes_before_it_and_once():
-    text = figures.browser_module("positions.js")
-    # both positions.js and lines.js ask for it
-    assert text.count("function make(") == 1
-    assert text.index("function make(") < text.index("function lines(")
-    assert text.index("function lines(") < text.index("function render(")
 
 
 @each_figure
@@ -279,9 +212,8 @@ def test_a_live_cell_has_what_is_ready_and_computes_the_rest(make):
 
 
 def test_names_and_texts_cannot_leave_the_alternative_text():
-    html = figures.still(
-        figures.panels([torch.eye(2)], ["t"]), 'a "quote", <b> and </script>'
-    )
+    panels = figures.panels([torch.eye(2)], ["t"])
+    html = figures.still(panels, 'a "quote", <b> and </script>')
     assert "&quot;quote&quot;, &lt;b&gt; and &lt;/script&gt;" in html
 
 
@@ -292,10 +224,3 @@ def test_a_picture_is_made_light_and_its_numbers_stay():
     # In a transform, a small number may scale a large one.
     svg = re.sub('transform="[^"]*"|0.0254', "", svg)
     assert not re.search(r'[" ]\d+\.\d{3,}', svg)
-
-
-def test_a_prompt_may_have_a_word_that_the_writer_does_not_know():
-    torch.manual_seed(0)
-    tokens = ["<pad>", "<unk>", "<bos>", "<eos>", "go"]
-    net = LanguageModel(len(tokens), 8, 16, 4, 2, 2, max_len=6)
-    assert "zzz" in figures.explore_writer(net, tokens, ["go zzz"]).state["prompt"]

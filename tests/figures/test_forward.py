@@ -25,7 +25,6 @@ from d2lmini import (
     greedy_search,
     load_data_nmt,
     normalise,
-    padding_mask,
     read_labelled,
     read_pairs,
     shift_right,
@@ -53,10 +52,8 @@ def translator():
     torch.set_num_threads(1)
     data, src_vocab, tgt_vocab = load_data_nmt(64, NUM_STEPS, num_examples=None)
     sizes = 32, 64, NUM_HEADS, NUM_LAYERS, 0.1
-    net = EncoderDecoder(
-        TransformerEncoder(len(src_vocab), *sizes),
-        TransformerDecoder(len(tgt_vocab), *sizes),
-    )
+    encoder = TransformerEncoder(len(src_vocab), *sizes)
+    net = EncoderDecoder(encoder, TransformerDecoder(len(tgt_vocab), *sizes))
     train_seq2seq(net, data, 0.005, 6, tgt_vocab, torch.device("cpu"))
     return net.eval(), src_vocab, tgt_vocab
 
@@ -65,19 +62,11 @@ def translator():
 def page(browser, translator):
     """A page in which the module lies as `forward`, and the net as `net`."""
     net, src_vocab, tgt_vocab = translator
-    figure = figures.explore_translator(
-        net.state_dict(),
-        src_vocab.idx_to_token,
-        tgt_vocab.idx_to_token,
-        NUM_HEADS,
-        NUM_STEPS,
-        examples=[("go .", "va !")],
-        translation="va !",
-        cross=torch.zeros(NUM_LAYERS, NUM_HEADS, 3, 3),
-    )
-    page = open_page(browser, figure)
-    yield page
-    page.close()
+    words = src_vocab.idx_to_token, tgt_vocab.idx_to_token
+    cross = torch.zeros(NUM_LAYERS, NUM_HEADS, 3, 3)
+    sizes, first = (NUM_HEADS, NUM_STEPS), ([("go .", "va !")], "va !", cross)
+    figure = figures.explore_translator(net.state_dict(), *words, *sizes, *first)
+    return open_page(browser, figure)
 
 
 def open_page(browser, figure, module="translation.js", make="makeNet"):
@@ -100,6 +89,14 @@ def open_page(browser, figure, module="translation.js", make="makeNet"):
     return page
 
 
+def page_of(browser, module):
+    """A page in which the names of a module are known."""
+    page = browser.new_page()
+    text = re.sub(r"\bexport (default .*)?", "", figures.browser_module(module))
+    page.add_script_tag(content=text)
+    return page
+
+
 def in_page(net, bits):
     """Round the weights of a net to those that a page has."""
     for weight in net.parameters():
@@ -118,11 +115,16 @@ def in_browser(page, program, argument):
     return json.loads(page.evaluate(f"(x) => JSON.stringify(({program})(x))", argument))
 
 
+def equal(got, due, deviation=1e-5):
+    """What the page computes, by name, is what the package does."""
+    for name, tensor in due.items():
+        assert (torch.tensor(got[name]) - tensor).abs().max() < deviation, name
+
+
 def test_logits_and_every_attention_matrix_agree(page, translator, sentences):
     net, src_vocab, tgt_vocab = translator
     # float32 itself errs by up to 1e-5 where logits are 10
     net = copy.deepcopy(net).double()
-    worst = {"logits": 0.0, "encoder": 0.0, "decoder": 0.0, "cross": 0.0}
     for english, french in sentences:
         src, src_lens = encode([normalise(english)], src_vocab, NUM_STEPS)
         tgt, tgt_lens = encode([normalise(french)], tgt_vocab, NUM_STEPS)
@@ -147,10 +149,7 @@ def test_logits_and_every_attention_matrix_agree(page, translator, sentences):
             }""",
             [src[0, :n].tolist(), read[0, :m].tolist()],
         )
-        for name, tensor in due.items():
-            deviation = (torch.tensor(got[name]) - tensor).abs().max().item()
-            worst[name] = max(worst[name], deviation)
-    assert max(worst.values()) < 1e-5
+        equal(got, due)
 
 
 def test_padding_has_no_influence(page, translator, sentences):
@@ -172,13 +171,9 @@ def test_padding_has_no_influence(page, translator, sentences):
         }""",
         [src[0].tolist(), read[0].tolist(), n],
     )
-    torch.testing.assert_close(torch.tensor(got["logits"]), due, atol=1e-5, rtol=0)
     _, cross = net.decoder.attention_weights
-    torch.testing.assert_close(
-        torch.tensor(got["weights"]), cross[1, 0, 0], atol=1e-5, rtol=0
-    )
     encoder = net.encoder.attention_weights[0, 0, 0]
-    torch.testing.assert_close(torch.tensor(got["encoder"]), encoder, atol=1e-5, rtol=0)
+    equal(got, {"logits": due, "weights": cross[1, 0, 0], "encoder": encoder})
     assert (torch.tensor(got["raw"])[:, n:] != 0).all()  # a score like any other
 
 
@@ -212,10 +207,9 @@ def test_searches_agree(page, translator, sentences, beam_size):
     bos, eos = tgt_vocab.bos, tgt_vocab.eos
     for english, _ in sentences[::5]:
         src, lens = encode([normalise(english)], src_vocab, NUM_STEPS)
-        if beam_size == 1:
-            due = [greedy_search(net, src, lens, bos, eos, NUM_STEPS)]
-        else:
-            due = beam_search(net, src, lens, bos, eos, NUM_STEPS, beam_size)
+        search = net, src, lens, bos, eos, NUM_STEPS
+        is_greedy = beam_size == 1
+        due = [greedy_search(*search)] if is_greedy else beam_search(*search, beam_size)
         got = in_browser(
             page,
             """([src, bos, eos, numSteps, beamSize]) =>
@@ -253,25 +247,18 @@ def test_a_loss_is_in_nats_per_token(page, translator, sentences):
     src, lens = encode([english], src_vocab, NUM_STEPS)
     ids = [tgt_vocab.bos, *tgt_vocab[french.split()], tgt_vocab.eos]
     with torch.no_grad():
-        memory_mask = padding_mask(lens, NUM_STEPS)
-        logits, _ = net.decoder(
-            torch.tensor([ids[:-1]]), net.encoder(src, lens), memory_mask
-        )
+        logits = net(src, torch.tensor([ids[:-1]]), lens)
     due = torch.nn.functional.cross_entropy(logits[0], torch.tensor(ids[1:])).item()
-    got = in_browser(
-        page,
-        "([s, ids]) => forward.lossOf(net, net.encode(s), ids)",
-        [src[0, : lens.item()].tolist(), ids],
-    )
+    program = "([s, ids]) => forward.lossOf(net, net.encode(s), ids)"
+    got = in_browser(page, program, [src[0, : lens.item()].tolist(), ids])
     assert got == pytest.approx(due, abs=1e-5)
 
 
 def test_sentences_are_normalised_alike(page, sentences):
     odd = ["He’s calm!", "  Go.\u202f", "Qui ?", "", "« Oui » (non); A:B…", "don't"]
     for text in [*odd, *(s for pair in sentences for s in pair)]:
-        assert in_browser(page, "(text) => forward.normalise(text)", text) == normalise(
-            text
-        )
+        found = in_browser(page, "(text) => forward.normalise(text)", text)
+        assert found == normalise(text)
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32])
@@ -305,9 +292,7 @@ def arrived(browser, parts, bits):
     """A matrix W and a vector b, as the browser has them."""
     data = pack(parts, 1, 1, bits)
     sent = in_bits(parts, bits) if bits < 8 else floats(parts, bits)
-    page = browser.new_page()
-    text = figures.browser_module("recall.js")
-    page.add_script_tag(content=re.sub(r"\bexport (default .*)?", "", text))
+    page = page_of(browser, "recall.js")
     got = page.evaluate(
         """([data, numbers]) => {
             const P = numbersOf(data, new DataView(Uint8Array.from(numbers).buffer));
@@ -315,7 +300,6 @@ def arrived(browser, parts, bits):
         }""",
         [data, list(sent)],
     )
-    page.close()
     return got
 
 
@@ -327,17 +311,14 @@ def real_translator():
 @pytest.fixture(scope="module")
 def real_page(browser, real_translator):
     examples = ["Where is the library?"]
-    figure = figures.explore_sentence(
-        real_translator.parts(), examples, real_translator.look(*examples)
-    )
+    look = real_translator.look(*examples)
+    figure = figures.explore_sentence(real_translator.parts(), examples, look)
     make = """(data, bytes) => {
         const { words, numbers } = wordsAndNumbers(bytes);
         window.split = makeSubwords(words.merges);
         return makeNet(data, numbers);
     }"""
-    page = open_page(browser, figure, "sentence.js", make)
-    yield page
-    page.close()
+    return open_page(browser, figure, "sentence.js", make)
 
 
 def held_out(name):
@@ -355,16 +336,12 @@ def test_the_real_translator_writes_the_same(real_page, real_translator, name):
     vocab, sentences = real_translator.vocab, held_out(name)
     assert len(sentences) == 200
     for sentence in sentences:
-        pieces = in_browser(
-            real_page, "(text) => normalise(text).split(' ').flatMap(split)", sentence
-        )
+        split = "(text) => normalise(text).split(' ').flatMap(split)"
+        pieces = in_browser(real_page, split, sentence)
         look = real_translator.look(sentence)
         assert [p if p in vocab else "<unk>" for p in pieces] == look.read[:-1]
-        ends = {
-            "bos": vocab.bos,
-            "eos": vocab.eos,
-            "numSteps": real_translator.num_steps,
-        }
+        ends = {"bos": vocab.bos, "eos": vocab.eos}
+        ends["numSteps"] = real_translator.num_steps
         found = in_browser(
             real_page,
             """({ ids, ends }) => {
@@ -384,20 +361,11 @@ def test_the_classifier_s_verdict_agrees(browser):
     texts = read_labelled("reviews-mini", "val")
     vocab = Vocab([normalise(text) for text, _ in texts])
     torch.manual_seed(1)
-    net = Classifier(
-        TransformerEncoder(len(vocab), 32, 64, 4, 2, 0.1), 32, 2, 0.1
-    ).eval()
+    encoder = TransformerEncoder(len(vocab), 32, 64, 4, 2, 0.1)
+    net = Classifier(encoder, 32, 2, 0.1).eval()
     first = classify(net, texts[0][0], vocab, 30, torch.device("cpu"))
-    figure = figures.explore_verdict(
-        net.state_dict(),
-        vocab.idx_to_token,
-        4,
-        2,
-        30,
-        [texts[0][0]],
-        ["no", "yes"],
-        first,
-    )
+    shown = 4, 2, 30, [texts[0][0]], ["no", "yes"], first
+    figure = figures.explore_verdict(net.state_dict(), vocab.idx_to_token, *shown)
     page = open_page(browser, figure)
     net = net.double()
     for text, _ in texts:
@@ -419,9 +387,7 @@ def test_the_classifier_s_verdict_agrees(browser):
             "weights": net.pooling.weights[0, :n],
             "attention": net.encoder.attention_weights[:, 0, :, :n, :n],
         }
-        for name, tensor in due.items():
-            assert (torch.tensor(got[name]) - tensor).abs().max() < 1e-5, name
-    page.close()
+        equal(got, due)
 
 
 def test_the_forecast_agrees(browser):
@@ -438,51 +404,38 @@ def test_the_forecast_agrees(browser):
     page = open_page(browser, figure)
     in_page(net, 8)
     module = (Path(figures.__file__).parent / "forecast.js").read_text(encoding="utf-8")
-    page.add_script_tag(
-        content=re.sub("^import.*$", "", module, flags=re.M).replace("export ", "")
-    )
+    module = re.sub("^import.*$", "", module, flags=re.M).replace("export ", "")
+    page.add_script_tag(content=module)
     net = net.double()
     for path in past.double():
         with torch.no_grad():
             means, log_sigmas = net(path[None])
-        weights = [
-            block.attention.attention_weights for block in net.encoder.stack.blocks
-        ]
-        got = in_browser(
-            page,
-            "(path) => forecast(net, path, 0.4)",
-            path.tolist(),
-        )
+        blocks = net.encoder.stack.blocks
+        weights = [block.attention.attention_weights for block in blocks]
+        got = in_browser(page, "(path) => forecast(net, path, 0.4)", path.tolist())
         due = {
             "means": means[0],
             "sigmas": log_sigmas[0].exp(),
             "straight": constant_velocity(path[None], 25)[0],
             "attention": torch.cat(weights)[:, :, -1].flatten(0, 1),
         }
-        for name, tensor in due.items():
-            assert (torch.tensor(got[name]) - tensor).abs().max() < 1e-5, name
-    page.close()
+        equal(got, due)
 
 
 def test_the_translator_of_captions_agrees(browser):
     """Logits and cross-attention, with learned positions and weights in few bits."""
-    pairs = [
-        (normalise(de), normalise(en)) for de, en in read_pairs("deu-eng-mini", "val")
-    ]
+    pairs = [[*map(normalise, pair)] for pair in read_pairs("deu-eng-mini", "val")]
     vocabs = [Vocab([pair[side] for pair in pairs]) for side in (0, 1)]
     torch.manual_seed(1)
     sizes = 16, 32, 4, 2, 0.1
-    net = EncoderDecoder(
-        TransformerEncoder(len(vocabs[0]), *sizes),
-        TransformerDecoder(len(vocabs[1]), *sizes),
-    ).eval()
+    encoder = TransformerEncoder(len(vocabs[0]), *sizes)
+    net = EncoderDecoder(encoder, TransformerDecoder(len(vocabs[1]), *sizes)).eval()
     for side in (net.encoder, net.decoder):
         side.embedding.positions = LearnedPositionalEncoding(16, 0.0, max_len=30)
     cross = torch.zeros(2, 4, 3, 3)
     words = [vocab.idx_to_token for vocab in vocabs]
-    figure = figures.explore_caption(
-        net.state_dict(), *words, 4, 26, [pairs[0][0]], "a b", cross
-    )
+    shown = 4, 26, [pairs[0][0]], "a b", cross
+    figure = figures.explore_caption(net.state_dict(), *words, *shown)
     page = open_page(browser, figure)
     in_page(net, BITS)
     net = net.double()
@@ -500,13 +453,9 @@ def test_the_translator_of_captions_agrees(browser):
             }""",
             [src[0, :n].tolist(), reads[0].tolist()],
         )
-        due = {
-            "logits": logits[0],
-            "cross": net.decoder.attention_weights[1][:, 0, :, :, :n],
-        }
-        for name, tensor in due.items():
-            assert (torch.tensor(got[name]) - tensor).abs().max() < 1e-5, name
-    page.close()
+        cross = net.decoder.attention_weights[1][:, 0, :, :, :n]
+        due = {"logits": logits[0], "cross": cross}
+        equal(got, due)
 
 
 def test_the_writer_agrees(browser):
@@ -524,20 +473,13 @@ def test_the_writer_agrees(browser):
             weight.data = from_bytes(*to_bytes(weight.data))
         with torch.no_grad():
             logits, caches = net.double()(text)
-        got = in_browser(
-            page,
-            "(ids) => ids.reduce((past, id) => net.step(id, past), null)",
-            text[0].tolist(),
-        )
-        due = {"logits": logits[0, -1]}
-        for i, (K, V) in enumerate(caches):
-            due[i, "K"], due[i, "V"] = K[0], V[0]
-        for name, tensor in due.items():
-            found = got[name] if name == "logits" else got["caches"][name[0]][name[1]]
-            assert (torch.tensor(found) - tensor).abs().max() < 1e-5, name
+        program = "(ids) => ids.reduce((past, id) => net.step(id, past), null)"
+        got = in_browser(page, program, text[0].tolist())
+        equal(got, {"logits": logits[0, -1]})
+        for found, (K, V) in zip(got["caches"], caches, strict=True):
+            equal(found, {"K": K[0], "V": V[0]})
         rows = torch.tensor(got["attention"])  # (layers, heads, steps)
         torch.testing.assert_close(rows.sum(-1), torch.ones(2, 4))
-        page.close()
 
 
 def test_luck_is_drawn_by_the_probabilities(browser):
@@ -551,20 +493,15 @@ def test_luck_is_drawn_by_the_probabilities(browser):
         least = logits.topk(k).values[-1]
         due = (logits / temperature).masked_fill(logits < least, -torch.inf).softmax(-1)
         torch.testing.assert_close(torch.tensor(got, dtype=torch.float64), due)
-    script = (
-        """(p) => Array.from({ length: 4000 }, (_, i) => drawn(p, chance(i % 50, i)))"""
-    )
+    script = "(p) => Array.from({length: 4000}, (_, i) => drawn(p, chance(i % 50, i)))"
     drawn = torch.tensor(in_browser(page, script, due_shares := [0.5, 0.3, 0.0, 0.2]))
     shares = drawn.bincount(minlength=4) / 4000
     assert (shares - torch.tensor(due_shares)).abs().max() < 0.03
-    page.close()
 
 
 def test_the_stacks_of_chapter_6_agree(browser):
     """Signal and gradient in every wiring, as autograd has them, and what a shortcut carries."""
-    page = browser.new_page()
-    text = figures.browser_module("stack.js")
-    page.add_script_tag(content=re.sub(r"\bexport ", "", text))
+    page = page_of(browser, "stack.js")
     for depth, scale in ((6, 1.0), (32, 2.45), (100, 0.5)):
         net = depth_figure.start()
         layers = net.pop("layers")
@@ -578,14 +515,11 @@ def test_the_stacks_of_chapter_6_agree(browser):
             )
             for name, numbers in due.items():
                 assert got[name] == pytest.approx(numbers, rel=1e-6), (kind, name)
-    page.close()
 
 
 def test_the_units_of_chapter_5_agree(browser):
     """Output, hidden layer and the token's own matrix, which is the derivative."""
-    page = browser.new_page()
-    text = figures.browser_module("units.js")
-    page.add_script_tag(content=re.sub(r"\bexport (default .*)?", "", text))
+    page = page_of(browser, "units.js")
     torch.manual_seed(0)
     for relu in (True, False):
         for token in torch.rand(100, 2, dtype=torch.float64) * 2 - 0.5:
@@ -596,11 +530,8 @@ def test_the_units_of_chapter_5_agree(browser):
                 hidden = ffn.relu(ffn.dense1(token))
             keys, values = ffn.dense1.weight, ffn.dense2.weight.T
             units = torch.cat([keys, ffn.dense1.bias[:, None], values], dim=1)
-            got = in_browser(
-                page,
-                "([token, units, relu]) => look(token, units, relu)",
-                [token.tolist(), units.tolist(), relu],
-            )
+            program = "([token, units, relu]) => look(token, units, relu)"
+            got = in_browser(page, program, [token.tolist(), units.tolist(), relu])
             J = torch.autograd.functional.jacobian(ffn, token)[0]
             output = ffn(token).item()
             assert got["output"] == pytest.approx(output)
@@ -608,7 +539,6 @@ def test_the_units_of_chapter_5_agree(browser):
             assert got["own"][:2] == pytest.approx(J.tolist())
             constant = output - (J @ token).item()
             assert got["own"][2] == pytest.approx(constant, abs=1e-12)
-    page.close()
 
 
 def test_the_copiers_agree(browser):
@@ -617,16 +547,12 @@ def test_the_copiers_agree(browser):
     nets = {"one code": Copier(32), "attention": Copier(64)}
     right = {name: [torch.zeros(n) for n in range(2, 17)] for name in nets}
     figure = figures.explore_recall(*(n.state_dict() for n in nets.values()), right)
-    make = "numbersOf"
-    page = open_page(browser, figure, "recall.js", make)
+    page = open_page(browser, figure, "recall.js", "numbersOf")
     for length in range(2, 17):
         digits = torch.randint(10, (1, length))
         for name, net in nets.items():
-            got = in_browser(
-                page,
-                "([name, digits]) => copied(net, name, digits)",
-                [name, digits[0].tolist()],
-            )
+            program = "([name, digits]) => copied(net, name, digits)"
+            got = in_browser(page, program, [name, digits[0].tolist()])
             with torch.no_grad():
                 due = net.double()(digits)
             found = torch.tensor([place["probabilities"] for place in got])
@@ -637,7 +563,6 @@ def test_the_copiers_agree(browser):
                 assert weights == [None] * length
             else:
                 assert (torch.tensor(weights) - net.weights[0]).abs().max() < 1e-6
-    page.close()
 
 
 class Copier(torch.nn.Module):
