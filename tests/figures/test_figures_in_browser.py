@@ -1,11 +1,11 @@
 """The figures in a browser, on a bare page: twice, with hostile words, with bad input."""
 
-import base64
 import html
 import json
 from pathlib import Path
 from urllib.parse import quote
 
+import fontpkg
 import pytest
 import torch
 from conftest import tiny_net
@@ -16,6 +16,12 @@ from d2lmini import figures
 
 LOADER = Path(__file__).parents[2] / "d2lmini" / "figures" / "loader.js"
 CSS = LOADER.with_name("figure.css")
+# The font of the built pages: with another, lines break elsewhere.
+FONT = f"""
+    @font-face {{ font-family: "Source Sans 3"; font-weight: 200 900;
+        src: url("{Path(fontpkg.path("Source Sans 3")).as_uri()}"); }}
+    body {{ font: 16px "Source Sans 3"; }}
+"""
 HOSTILE = ["</script>", "<b>bold</b>", "\"quote'", "😀", "<img src=x onerror=alert(1)>"]
 
 
@@ -50,11 +56,14 @@ def show(browser, tmp_path):
         loader = LOADER.read_text(encoding="utf-8")
         text = f"{cells}{script('state', state)}<script>{loader}</script>"
         path = tmp_path / f"{len(pages)}.html"
-        css = f"<style>{CSS.read_text(encoding='utf-8')}</style>"
+        css = f"<style>{CSS.read_text(encoding='utf-8')}{FONT}</style>"
         head, body = f"<head>{css}</head>", f"<body>{text}</body>"
         path.write_text(f"<!doctype html><html>{head}{body}</html>", "utf-8")
         page.goto(path.as_uri() + address)
         page.wait_for_function("!document.querySelector('.d2lmini-still')")
+        page.evaluate(
+            "Promise.all([...document.fonts].map((f) => f.load())).then(() => 0)"
+        )
         return page
 
     yield open_page
@@ -175,23 +184,10 @@ def heights_while(figure, page):
             yield figure.bounding_box()["height"]
 
 
-def like_a_page():
-    """Styles with the font of the built pages: with another, lines break elsewhere."""
-    import fontpkg
-
-    font = base64.b64encode(Path(fontpkg.path("Source Sans 3")).read_bytes()).decode()
-    return f"""
-        @font-face {{ font-family: "Source Sans 3"; font-weight: 200 900;
-            src: url(data:font/ttf;base64,{font}); }}
-        body {{ width: 750px; font: 16px "Source Sans 3"; }}
-    """
-
-
 @each_figure
 def test_nothing_below_a_figure_jumps_while_it_is_operated(show, make):
     page = show([make()])
-    page.add_style_tag(content=like_a_page())
-    page.evaluate("document.fonts.load('16px \"Source Sans 3\"')")
+    page.add_style_tag(content="body { width: 750px; }")
     figure = page.locator(".d2lmini-figure")
     heights = [round(height) for height in heights_while(figure, page)]
     assert max(heights) - min(heights) <= 1, heights
