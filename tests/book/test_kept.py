@@ -18,11 +18,11 @@ def test_the_same_inputs_are_made_once(tmp_path):
         made.append(len(made))
         return b"%d" % made[-1]
 
-    file.write_text("a")
+    file.write_text("a", "utf-8")
     assert [kept("x", ["1", file], make) for _ in range(3)] == [b"0"] * 3
-    file.write_text("b")
+    file.write_text("b", "utf-8")
     assert kept("x", ["1", file], make) == b"1"
-    file.write_text("a")  # a branch, and back
+    file.write_text("a", "utf-8")  # a branch, and back
     assert kept("x", ["1", file], make) == b"0"
     assert kept("x", [b"1", file], make) == b"0"
     assert kept("y", ["1", file], make) == b"2"
