@@ -17,12 +17,11 @@ from fontTools.ttLib import TTFont
 from d2lmini.support.chapters import EXERCISE_PAGES
 
 # Attributes by which a page loads something, by tag; a link that a reader may click is none.
-SOURCES = dict.fromkeys(
-    ["script", "img", "iframe", "source", "video", "audio", "embed"], "src"
-)
+SOURCES = ["script", "img", "iframe", "source", "video", "audio", "embed"]
+SOURCES = dict.fromkeys(SOURCES, "src")
 LOADING = SOURCES | {"link": "href", "object": "data"}
 LINK_KINDS_THAT_DO_NOT = {
-    *("next", "prev", "search", "index", "canonical", "author", "license")
+    *["next", "prev", "search", "index", "canonical", "author", "license"]
 }
 # What a style sheet or an inline script would fetch from elsewhere.
 REMOTE = re.compile(
@@ -51,9 +50,8 @@ class Page(HTMLParser):
         text = path.read_text(encoding="utf-8")
         self.feed(text)
         code = re.findall(r"<(script|style)[^>]*>(.*?)</\1>", text, flags=re.S)
-        self.problems += [
-            f"fetches: {m[0]}" for _, body in code for m in REMOTE.finditer(body)
-        ]
+        fetched = (m[0] for _, body in code for m in REMOTE.finditer(body))
+        self.problems += [f"fetches: {what}" for what in fetched]
         # A deck of slides is one file, which has all in it, as text of its own.
         has_policy = 'http-equiv="Content-Security-Policy"' in text
         if path.parent.name != "slides" and not has_policy:
@@ -115,9 +113,8 @@ def lost_from_notebooks(root):
 
     On a site, the links of a notebook that is downloaded lead to the pages.
     """
-    places = {
-        path.stem: Page(path).ids for path in sorted((root / "book").glob("*.html"))
-    }
+    pages = sorted((root / "book").glob("*.html"))
+    places = {path.stem: Page(path).ids for path in pages}
     for path in sorted((root / "_sources" / "book").glob("*.ipynb")):
         for page, place in LINK.findall(path.read_text(encoding="utf-8")):
             if page not in places or (place and place not in places[page]):

@@ -106,13 +106,11 @@ def test_the_exercises_are_numbered_as_the_table_says():
 def test_the_pictures_of_the_puzzles_are_of_their_masks():
     pictures = 0
     for match in exercises_of(BOOK / "mask-puzzles.ipynb"):
-        called, drawn = re.search(
-            r"`\w+(\(.+\))` is\n\n```text\n(.+?)\n```", match["text"], re.S
-        ).groups()
+        example = r"`\w+(\(.+\))` is\n\n```text\n(.+?)\n```"
+        called, drawn = re.search(example, match["text"], re.S).groups()
         reference = all_exercises()[match["label"]].reference
-        pictures += drawn == picture(
-            eval(f"mask{called}", {"mask": reference, "torch": torch})
-        )
+        scope = {"mask": reference, "torch": torch}
+        pictures += drawn == picture(eval(f"mask{called}", scope))
     assert pictures == EXERCISE_PAGES["puzzles"].exercises
 
 
@@ -220,9 +218,8 @@ def a_chapter_that_is_named_is_a_link(path):
 def test_the_first_use_of_a_term_leads_to_the_glossary():
     """Of each that an earlier chapter has introduced; title and exercises do not count."""
     glossary = (BOOK / "glossary.md").read_text(encoding="utf-8")
-    entries = re.findall(
-        r'^- <a id="([\w-]+)"></a>\*\*(.+?)\*\*.*\[Chapter (\d+)\]', glossary, re.M
-    )
+    entry = r'^- <a id="([\w-]+)"></a>\*\*(.+?)\*\*.*\[Chapter (\d+)\]'
+    entries = re.findall(entry, glossary, re.M)
     assert len(entries) == glossary.count("<a id=") > 40
     for path in CHAPTERS:
         text = "\n\n".join(cell.source for cell in cells(path, "markdown")[1:])
@@ -232,9 +229,8 @@ def test_the_first_use_of_a_term_leads_to_the_glossary():
             if int(chapter) >= int(path.stem[:2]):
                 continue
             flags = re.I if term.islower() else 0
-            plain = re.search(
-                rf"(?<![\w-]){re.escape(term)}(?:s|es)?(?![\w-])", prose, flags
-            )
+            word = rf"(?<![\w-]){re.escape(term)}(?:s|es)?(?![\w-])"
+            plain = re.search(word, prose, flags)
             if plain:
                 link = f"(glossary.md#{anchor})"
                 said = f"{path.stem}: the first {term!r} must be [{term}]{link}"

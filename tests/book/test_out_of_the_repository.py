@@ -43,9 +43,8 @@ def run(cell, is_there, fetched=True):
         asked.append(line)
         found[0] = fetched
 
-    code = re.sub(
-        r"^( *)%pip (.*)$", lambda m: f"{m[1]}pip({m[2]!r})", cell, flags=re.M
-    )
+    line = re.compile(r"^( *)%pip (.*)$", re.M)
+    code = line.sub(lambda m: f"{m[1]}pip({m[2]!r})", cell)
     util = SimpleNamespace(find_spec=lambda name: found[0] or None)
     importlib = SimpleNamespace(util=util, invalidate_caches=lambda: None)
     code = code.replace("import importlib.util\n", "")

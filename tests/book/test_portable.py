@@ -117,9 +117,8 @@ def test_solutions_keep_the_form_of_code(tmp_path):
 
 
 def test_an_exercise_and_its_solution():
-    exercise = (
-        '<a id="masks-1"></a>\n\n### Exercise 2.1 ★★ Two $x$\n\nWhy?\n\n$$\n1\n$$'
-    )
+    exercise = "### Exercise 2.1 ★★ Two $x$\n\nWhy?\n\n$$\n1\n$$"
+    exercise = f'<a id="masks-1"></a>\n\n{exercise}'
     solution = (
         "<details>\n<summary>Solution</summary>\n\nFirst\n\n```python\nx = 1\n\ny = 2\n```\n\n"
         "```python remove-stderr\nx\n```\n\nBecause.\n\n</details>"

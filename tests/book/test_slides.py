@@ -11,9 +11,7 @@ from tools.extensions.portable import EXERCISE, SOLUTION, expanded
 from tools.slides import make_slides as slides
 
 BOOK = Path(__file__).parents[2] / "book"
-each_chapter = for_each(
-    [BOOK / f"{chapter.file}.ipynb" for chapter in slides.CHAPTERS.values()]
-)
+each_chapter = for_each(BOOK / f"{c.file}.ipynb" for c in slides.CHAPTERS.values())
 
 
 def on_slides(path):
@@ -40,16 +38,15 @@ def test_every_sentence_that_is_named_is_there_once(path):
         for chapters, own in slides.SKELETON.items():
             text = text.replace(chapters, own)
         blocks = slides.CLOSED.sub("", text).split("\n\n")
-        found = [
-            [s for b in blocks if (s := slides.sentence(b, start))] for start in shows
-        ]
-        named = [
-            start for start, hits in zip(shows, found, strict=True) if len(hits) != 1
-        ]
+        found = {}
+        for start in shows:
+            hits = (slides.sentence(block, start) for block in blocks)
+            found[start] = [sentence for sentence in hits if sentence]
+        named = [start for start, hits in found.items() if len(hits) != 1]
         remedy = f"change `shows` of cell {cell.id} in its metadata: each begins one"
         assert not named, f"{remedy} sentence of the cell"
-        once = {hits[0] for hits in found}
-        assert len(once) == len(found), f"{remedy} other sentence"
+        once = {hits[0] for hits in found.values()}
+        assert len(once) == len(shows), f"{remedy} other sentence"
 
 
 @each_chapter

@@ -74,9 +74,8 @@ def test_a_film_stops_when_no_motion_is_wanted_and_can_be_walked_through(film):
     film.button.wait_for_element_state("disabled")
     assert film.button.inner_text() == film.name and not film.goes_on()
     before = film.shown()
-    step = film.figure.locator(
-        ".controls input[type=range], .controls .chip[aria-pressed=false]"
-    ).first
+    steps = ".controls input[type=range], .controls .chip[aria-pressed=false]"
+    step = film.figure.locator(steps).first
     if step.evaluate("e => e.tagName") == "BUTTON":
         step.click()
     else:
@@ -114,9 +113,8 @@ def test_a_finger_drags_the_query(visit):
     swipe(opened.page, start, (60, -60))
     assert plane.get_attribute("aria-label") != before[0]
     assert opened.page.evaluate("scrollY") == before[1]
-    x, y = (
-        float(plane.locator(".handle").get_attribute(name)) for name in ("cx", "cy")
-    )
+    handle = plane.locator(".handle")
+    x, y = (float(handle.get_attribute(name)) for name in ("cx", "cy"))
     assert x == pytest.approx(-y, abs=0.1) and x > 0.5  # where the finger was lifted
     assert opened.problems == []
 

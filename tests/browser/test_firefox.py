@@ -103,9 +103,8 @@ def pytest_generate_tests(metafunc):
 
 def test_a_figure_can_be_operated_in_firefox(firefox, figure_at, page, place):
     figure = figure_at(page, place)
-    (reset,) = (
-        b for b in figure.find_elements("tag name", "button") if b.text == "Reset"
-    )
+    buttons = figure.find_elements("tag name", "button")
+    (reset,) = (button for button in buttons if button.text == "Reset")
 
     def state():
         said = firefox.execute_script(SAID, script_args=[figure])

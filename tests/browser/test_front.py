@@ -41,9 +41,8 @@ def test_the_front_page_is_there_before_its_network(browser, addresses):
     """The weights have a file of their own; without it, the first translation is shown."""
     page = browser.new_page(reduced_motion="reduce")
     asked = []
-    page.route(
-        "**/_static/weights/*", lambda route: asked.append(route) or route.abort()
-    )
+    weights = "**/_static/weights/*"
+    page.route(weights, lambda route: asked.append(route) or route.abort())
     page.goto(f"{addresses['http']}/{FRONT}")
     figure = page.locator(".d2lmini-figure")
     figure.locator(".curve").first.wait_for(state="attached")
@@ -61,9 +60,8 @@ def test_a_card_leads_to_its_figure(visit):
     cards = page.locator("li > p > a.to-figure")
     assert cards.count() == 21
     for card in cards.all():
-        assert card.locator(".plot-light").evaluate(
-            "e => e.complete || e.loading === 'lazy'"
-        )
+        is_there = "e => e.complete || e.loading === 'lazy'"
+        assert card.locator(".plot-light").evaluate(is_there)
     links = cards.evaluate_all("all => all.map((a) => a.getAttribute('href'))")
     for link in (links[0], links[5], links[-1]):
         page.goto(f"{opened.address.rpartition('/')[0]}/{link}")
@@ -98,9 +96,3 @@ def test_code_is_large_enough_and_fits(visit):
         }"""
     )
     assert {name.strip('"') for name in families} >= {"Book Sans", "Book Code"}
-
-
-def test_copy_buttons_are_no_stops_for_tab(visit):
-    page = visit("file", "book/02-masks.html").page
-    stops = page.locator(".copybtn").evaluate_all("all => all.map((b) => b.tabIndex)")
-    assert len(stops) > 10 and set(stops) == {-1}

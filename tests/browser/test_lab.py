@@ -130,12 +130,9 @@ def test_a_notebook_reads_right(opened, path):
         assert closed.first.locator("p, pre").first.is_visible()
     headings = page.locator(".jp-Notebook h3", has_text="Exercise")
     expect(headings).to_have_count(source.count("### Exercise"))
-    hidden = sum(
-        c.metadata.get("jupyter", {}).get("source_hidden", False) for c in cells
-    )
-    assert page.locator(".jp-Notebook .jp-InputArea-editor:visible").count() == (
-        sum(cell.cell_type == "code" for cell in cells) - hidden
-    )
+    code = (c.metadata.get("jupyter", {}) for c in cells if c.cell_type == "code")
+    shown = sum(not settings.get("source_hidden") for settings in code)
+    assert page.locator(".jp-Notebook .jp-InputArea-editor:visible").count() == shown
     assert page.locator(".jp-Notebook mjx-merror").count() == 0
     painted = page.locator(".jp-Notebook mjx-container [style*='color']")
     expect(painted).to_have_count(source.count("\\textcolor"))

@@ -219,19 +219,3 @@ def test_every_control_of_every_figure_does_something(visit, built, scheme, page
                     + e.outerHTML.slice(0, 120)""")
                 assert changes_the_figure(figure, control), f"figure {f}, {name}"
     assert opened.problems == []
-
-
-def test_indices_and_exponents_stand_at_one_height(visit):
-    """Whether their letter reaches below the line, or high, or neither."""
-    page = visit("file", "book/04-attention.html").page
-    heights = page.evaluate(
-        """() => ["msub", "msup"].map((kind) => ["x", "y", "d"].map((letter) => {
-            const place = document.querySelector("article p");
-            place.innerHTML = `<math style="font-size: 100px"><mrow><mi>x</mi>
-                <${kind}><mi>${letter}</mi><mn>2</mn></${kind}></mrow></math>`;
-            const [base, script] = ["mi", "mn"].map((tag) =>
-                place.querySelector(tag).getBoundingClientRect().top);
-            return Math.round(script - base);
-        }))"""
-    )
-    assert [len(set(of_a_kind)) for of_a_kind in heights] == [1, 1], heights

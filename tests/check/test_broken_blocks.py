@@ -13,22 +13,10 @@ from conftest import for_each
 from torch import nn
 from torch.nn import functional as F
 
-from d2lmini import (
-    AddNorm,
-    DecoderBlock,
-    DecoderStack,
-    EncoderBlock,
-    EncoderStack,
-    MultiHeadAttention,
-    PositionWiseFFN,
-    TransformerDecoder,
-    causal_mask,
-    check,
-    masked_softmax,
-    padding_mask,
-    scaled_dot_product_attention,
-)
-from d2lmini.transformer import DecoderCache
+from d2lmini import AddNorm, EncoderStack, PositionWiseFFN, TransformerDecoder, check
+from d2lmini.attention import MultiHeadAttention, scaled_dot_product_attention
+from d2lmini.masks import causal_mask, masked_softmax, padding_mask
+from d2lmini.transformer import DecoderBlock, DecoderCache, DecoderStack, EncoderBlock
 
 BATCH, STEPS, WIDTH, HEADS, VOCABULARY = 3, 5, 8, 2, 7
 LENS = torch.tensor([STEPS, 3, 1])
@@ -447,39 +435,18 @@ def heads_with(methods):
 broken(attention, METHODS, heads_with, "heads")
 
 
-class Linear(nn.Module):
-    """A matrix with another formula."""
-
-    def __init__(self, linear, call):
-        super().__init__()
-        self.weight, self.call = linear.weight, call
-
-    def forward(self, X):
-        return self.call(X, self.weight)
-
-
 def half_of(gradient):
     return gradient * (torch.arange(len(gradient)) < len(gradient) // 2)[:, None]
 
 
-MATRICES = {
-    "detached": lambda X, W: F.linear(X, W.detach()),
-    "not told of its input": lambda X, W: F.linear(X.detach(), W),
-}
 GRADIENTS = {"half frozen": half_of, "halved": lambda gradient: gradient / 2}
 for matrix in ("W_q", "W_k", "W_v", "W_o"):
-
-    def with_matrix(call, matrix=matrix):
-        layer = MultiHeadAttention(WIDTH, HEADS, 0.0)
-        setattr(layer, matrix, Linear(getattr(layer, matrix), call))
-        return Telling(layer)
 
     def with_gradient(hook, matrix=matrix):
         layer = MultiHeadAttention(WIDTH, HEADS, 0.0)
         getattr(layer, matrix).weight.register_hook(hook)
         return Telling(layer)
 
-    broken(attention, MATRICES, with_matrix, matrix)
     broken(attention, GRADIENTS, with_gradient, f"gradient of {matrix}")
 
 # 3. Blocks.

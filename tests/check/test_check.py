@@ -6,23 +6,12 @@ from conftest import generator
 from torch import nn
 from torch.nn import functional as F
 
-from d2lmini import (
-    AddNorm,
-    DecoderBlock,
-    EncoderBlock,
-    EncoderStack,
-    MultiHeadAttention,
-    PositionalEncoding,
-    TransformerDecoder,
-    causal_mask,
-    check,
-    masked_cross_entropy,
-    masked_softmax,
-    padding_mask,
-    scaled_dot_product_attention,
-    shift_right,
-)
+from d2lmini import AddNorm, PositionalEncoding, TransformerDecoder, check
+from d2lmini.attention import MultiHeadAttention, scaled_dot_product_attention
 from d2lmini.check.bugs import MUSEUM, BatchNormed, NormOverSteps
+from d2lmini.losses import masked_cross_entropy, shift_right
+from d2lmini.masks import causal_mask, masked_softmax, padding_mask
+from d2lmini.transformer import DecoderBlock, EncoderBlock, EncoderStack
 
 pytestmark = pytest.mark.usefixtures("each_device")
 

@@ -53,9 +53,8 @@ def in_notebooks():
             match = STUB.search(source)
             if match and "NotImplementedError" in source:
                 assert match[1] not in found
-                (solution, *_) = (
-                    c for c in cells[i:] if re.search(r"^def solution\(", c, re.M)
-                )
+                is_solution = re.compile(r"^def solution\(", re.M).search
+                solution = next(filter(is_solution, cells[i:]))
                 found[match[1]] = source, match[2], solution, path
     return found
 
@@ -349,34 +348,6 @@ def test_what_an_answer_prints_is_cut():
     lines = grade(SOFTMAX, answer)[1].splitlines()[1:]
     assert lines[:2] == ["printed  line 0", "printed  line 1"]
     assert lines[19:] == ["printed  line 19", "printed  ..."]
-
-
-class Unprintable:
-    def __repr__(self):
-        raise RuntimeError("no")
-
-
-def itself():
-    values = [1]
-    values.append(values)
-    return values
-
-
-ODD = [
-    lambda: torch.zeros(1, 2, device="meta"), lambda: torch.eye(2)[:1].to_sparse(),
-    lambda: 10**400, lambda: 10**5000, itself, lambda: list(range(300_000)),
-    lambda: {"a": "b" * 10**6}, Unprintable, lambda: [Unprintable()],
-    lambda: torch.zeros(0), lambda: torch.zeros(1, 2, dtype=torch.complex64),
-    lambda: np.array(["a"], dtype=object), lambda: float("nan"),
-    lambda: torch.nn.Linear(2, 2), lambda: type,
-]  # fmt: skip
-
-
-@for_each([SOFTMAX, EXERCISES["maps-1"], EXERCISES["masks-1"]])
-def test_whatever_comes_back_gets_a_verdict(exercise):
-    for n, value in enumerate(ODD):
-        message = says(exercise, lambda *x, make=value: make())
-        assert len(message) < 1500 and " at 0x" not in message, n
 
 
 def test_a_wrong_shape_is_no_matter_of_properties():

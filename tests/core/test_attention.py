@@ -8,13 +8,8 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
 
-from d2lmini import (
-    AttentionPooling,
-    MultiHeadAttention,
-    causal_mask,
-    padding_mask,
-    scaled_dot_product_attention,
-)
+from d2lmini import AttentionPooling, MultiHeadAttention, scaled_dot_product_attention
+from d2lmini.masks import causal_mask, padding_mask
 from d2lmini.modern import GroupedQueryAttention
 from d2lmini.speed.attention import FastMultiHeadAttention, fast_attention
 

@@ -6,17 +6,9 @@ from conftest import SRC, TGT, random_net
 from hypothesis import given
 from hypothesis import strategies as st
 
-from d2lmini import (
-    Vocab,
-    at_random,
-    beam_search,
-    beam_search_batch,
-    generate,
-    greedy_search,
-    predict_seq2seq,
-    translate_all,
-)
-from d2lmini.speed.batched_search import extend, most_probable
+from d2lmini import Vocab, beam_search_batch, generate, predict_seq2seq, translate_all
+from d2lmini.generation import beam_search, greedy_search
+from d2lmini.speed.batched_search import at_random, extend, most_probable
 
 pytestmark = pytest.mark.usefixtures("each_device")
 

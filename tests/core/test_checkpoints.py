@@ -1,6 +1,5 @@
 """A training that is stopped anywhere goes on, and ends as one that was not."""
 
-import errno
 import itertools
 import multiprocessing
 import os
@@ -143,16 +142,9 @@ def test_a_full_disk_leaves_the_old_file(tmp_path):
     assert path.read_bytes() == before and os.listdir(tmp_path) == ["run.pt"]
 
 
-def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, monkeypatch):
+def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(OSError, match=r"path \(.*/none/run.pt\) could not be written"):
         run(tmp_path / "none" / "run.pt")
-
-    def refuse(*_):  # root may write to any folder, so the system's answer is played
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr("pathlib.Path.open", refuse)
-    with pytest.raises(OSError, match=r"could not be written: .*Permission denied"):
-        run(tmp_path / "run.pt")
     assert os.listdir(tmp_path) == []
 
 

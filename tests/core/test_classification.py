@@ -1,7 +1,6 @@
 """The classifier of chapter 10, and the reviews that it reads."""
 
 import math
-import re
 import runpy
 from pathlib import Path
 
@@ -9,8 +8,8 @@ import pytest
 import torch
 from conftest import tiny_net
 
-from d2lmini import Vocab, evaluate, normalise
-from d2lmini.data import label_batches, read_labelled
+from d2lmini import Vocab, evaluate
+from d2lmini.data import label_batches
 from d2lmini.data.registry import CORPORA
 from d2lmini.tasks.classification import (
     AttentionPooling,
@@ -27,11 +26,6 @@ CPU = torch.device("cpu")
 @pytest.fixture
 def net():
     return Classifier(tiny_net().encoder, 8, 2, 0.0).eval()
-
-
-@pytest.fixture
-def texts():
-    return {split: read_labelled("reviews-mini", split) for split in SPLITS}
 
 
 # Pooling and net
@@ -91,13 +85,3 @@ def test_the_grammar_writes_the_files():
     assert set(files) == set(SPLITS)
     for split, text in files.items():
         assert (CORPORA / "reviews-mini" / f"{split}.tsv").read_text("utf-8") == text
-
-
-def test_reviews_are_balanced_and_stand_in_one_split(texts):
-    assert [len(texts[split]) for split in SPLITS] == [2500, 200, 300]
-    every = [text for split in SPLITS for text, _ in texts[split]]
-    assert len(set(every)) == len(every)
-    for split in SPLITS:
-        assert 2 * sum(label for _, label in texts[split]) == len(texts[split])
-    assert max(len(normalise(text).split()) for text in every) < 30
-    assert not any(re.search(r"\ba [aeiou]|\ban [^aeiou]", text) for text in every)

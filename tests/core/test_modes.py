@@ -5,16 +5,9 @@ import torch
 from conftest import tiny_net
 from torch import nn
 
-from d2lmini import (
-    Classifier,
-    EncoderDecoder,
-    Vocab,
-    classify,
-    evaluate,
-    predict_seq2seq,
-    translate_all,
-)
+from d2lmini import EncoderDecoder, Vocab, evaluate, predict_seq2seq, translate_all
 from d2lmini.support.modes import eval_mode
+from d2lmini.tasks.classification import Classifier, classify
 from d2lmini.tasks.trajectories import PathDecoder, PathEncoder, roll_out
 
 VOCAB = Vocab(["a b c d e f g"])  # with the reserved tokens 11

@@ -12,21 +12,11 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.utils.data import DataLoader, IterableDataset
 
-from d2lmini import (
-    Vocab,
-    batches,
-    evaluate,
-    masked_cross_entropy,
-    seq2seq_loss,
-    shift_right,
-    train,
-    train_seq2seq,
-    training,
-    xavier_init,
-)
+from d2lmini import Vocab, batches, train_seq2seq, training, xavier_init
 from d2lmini.data import cut_padding
+from d2lmini.losses import masked_cross_entropy, seq2seq_loss, shift_right
 from d2lmini.support.history import NotFiniteError
-from d2lmini.training import train_epoch, train_step, warmup
+from d2lmini.training import evaluate, train, train_epoch, train_step, warmup
 
 CPU = torch.device("cpu")
 
@@ -153,9 +143,8 @@ def test_warm_up_and_smoothing_reach_the_training(device):
     for name, settings in each.items():
         net.load_state_dict(start)
         torch.manual_seed(1)
-        losses[name] = train_seq2seq(
-            net, toy_data(), 0.01, 10, Vocab([]), device, **settings
-        ).loss
+        how = 0.01, 10, Vocab([]), device
+        losses[name] = train_seq2seq(net, toy_data(), *how, **settings).loss
     # hardly moved yet
     assert losses["warm-up"].iloc[-1] > losses["plain"].iloc[-1] + 0.3
     assert losses["smoothing"].iloc[-1] > losses["plain"].iloc[-1] + 0.3
@@ -186,24 +175,12 @@ def test_a_loss_that_is_nan_stops_and_keeps_the_last_good_weights(
     torch.manual_seed(1)
     train_seq2seq(reference, data, 0.01, good, Vocab([]), device)
     torch.manual_seed(1)
-    message = (
-        rf"stopped at epoch {epoch}, step {step}: loss and gradient must be finite.*"
-    )
-    with pytest.warns(
-        RuntimeWarning, match=message + f"The weights after epoch {good} are back"
-    ):
+    said = rf"stopped at epoch {epoch}, step {step}: loss and gradient must be finite"
+    said += f".*The weights after epoch {good} are back"
+    with pytest.warns(RuntimeWarning, match=said):
         history = train_seq2seq(net, data, 0.01, 9, Vocab([]), device)
     assert len(history) == epoch - 1
     assert same(weights(net.net), weights(reference))
-
-
-@pytest.mark.parametrize("batch_size", [3, 6])
-def test_a_rate_that_is_far_too_high(batch_size, device):
-    net, data = tiny_net(), toy_data(batch_size)
-    with pytest.warns(RuntimeWarning, match=r"try a smaller lr than 1e\+30"):
-        train_seq2seq(net, data, 1e30, 5, Vocab([]), device)
-    src, src_lens, tgt, _ = next(iter(data))
-    assert net(src, tgt, src_lens).isfinite().all()
 
 
 def test_a_gradient_that_is_not_finite_counts_too(device):

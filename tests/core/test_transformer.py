@@ -8,23 +8,13 @@ from hypothesis import strategies as st
 from test_attention import copy_attention
 from torch import nn
 
-from d2lmini import (
-    Classifier,
-    DecoderBlock,
-    EncoderBlock,
-    MultiHeadAttention,
-    TokenEmbedding,
-    TransformerEncoder,
-    beam_search,
-    beam_search_batch,
-    causal_mask,
-    generate,
-    greedy_search,
-    padding_mask,
-    sinusoidal_table,
-)
+from d2lmini import Classifier, MultiHeadAttention, TransformerEncoder, sinusoidal_table
+from d2lmini.generation import beam_search, greedy_search
+from d2lmini.masks import causal_mask, padding_mask
 from d2lmini.speed.attention import use_fast_layers
+from d2lmini.speed.batched_search import beam_search_batch, generate
 from d2lmini.speed.one_sentence import fast_greedy_search
+from d2lmini.transformer import DecoderBlock, EncoderBlock, TokenEmbedding
 
 pytestmark = pytest.mark.usefixtures("each_device")
 
@@ -35,9 +25,7 @@ lengths = st.lists(st.integers(1, 6), min_size=1, max_size=3)
 def copy_ffn_and_norms(ours, theirs):
     norms = [m for m in ours.children() if hasattr(m, "norm")]
     pairs = [(ours.ffn.dense1, theirs.linear1), (ours.ffn.dense2, theirs.linear2)]
-    pairs += [
-        (m.norm, getattr(theirs, f"norm{i}")) for i, m in enumerate(norms, start=1)
-    ]
+    pairs += [(m.norm, getattr(theirs, f"norm{i}")) for i, m in enumerate(norms, 1)]
     with torch.no_grad():
         for ours_, theirs_ in pairs:
             # Weights of a norm start as ones: other numbers show that each goes to its place.
@@ -141,11 +129,9 @@ def test_a_forward_hook_sees_every_attention(fast):
     net(torch.randint(11, (2, 5)), torch.randint(13, (2, 4)), torch.tensor([5, 3]))
     parts = [("encoder", "attention", 5)]
     parts += [("decoder", "self_attention", 4), ("decoder", "cross_attention", 4)]
-    assert sorted(called) == sorted(
-        (f"{side}.stack.blocks.{i}.{part}", (2, steps, 8))
-        for side, part, steps in parts
-        for i in range(2)
-    )
+    names = [(f"{side}.stack.blocks.{{}}.{part}", n) for side, part, n in parts]
+    due = [(name.format(i), (2, steps, 8)) for name, steps in names for i in (0, 1)]
+    assert sorted(called) == sorted(due)
 
 
 def test_a_decoder_projects_the_memory_once():

@@ -8,16 +8,8 @@ from conftest import SRC, TGT, random_net
 from hypothesis import given
 from hypothesis import strategies as st
 
-from d2lmini import (
-    Vocab,
-    beam_search,
-    beam_search_batch,
-    bleu,
-    corpus_bleu,
-    encode,
-    greedy_search,
-    predict_seq2seq,
-)
+from d2lmini import Vocab, beam_search, beam_search_batch, encode, greedy_search
+from d2lmini.translation import bleu, corpus_bleu, predict_seq2seq
 
 pytestmark = pytest.mark.usefixtures("each_device")
 

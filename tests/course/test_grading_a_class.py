@@ -58,9 +58,7 @@ def solutions():
             if exercise := EXERCISE.fullmatch(cell.source):
                 name = exercise["label"]
             if solution := SOLUTION.fullmatch(cell.source):
-                blocks = (
-                    found["source"] for found in PYTHON.finditer(solution["text"])
-                )
+                blocks = (each["source"] for each in PYTHON.finditer(solution["text"]))
                 (code,) = [block for block in blocks if "def solution(" in block]
                 function = TASKS[name].function
                 code = code.replace("solution", function)
@@ -230,9 +228,9 @@ def test_of_an_exercise_a_forgery_leaves_the_others_alone(marks):
     """What an answer does to PyTorch in its process is of no use for the next one."""
     body = "torch.softmax = lambda *a, **k: 0\ntorch.isclose = lambda *a, **k: True\nreturn 0"
     other = "return torch.ones(num_queries, num_keys)"
+    first = cell(body, "masks-1", "valid_lens, num_steps")
     found = marks(
-        masks_1=cell(body, "masks-1", "valid_lens, num_steps"),
-        masks_4=cell(other, "masks-4", "num_queries, num_keys"),
+        masks_1=first, masks_4=cell(other, "masks-4", "num_queries, num_keys")
     )
     assert found["masks-4"].verdict == WRONG and found["masks-4"].share == 0
 
@@ -477,9 +475,7 @@ HANDED_IN = {
 NO_NOTEBOOKS = [
     ("", "this is no notebook"),
     ("not JSON", "this is no notebook (JSONDecodeError"),
-    ("[1, 2]", "this is no notebook"),
     ("{}", "this is no notebook (KeyError: 'cells')"),
-    ('{"cells": 3}', "this is no notebook"),
     ('{"cells": [{"cell_type": "code", "metadata": 3}]}', "there is no answer cell in"),
     ('{"cells": []}', "there is no answer cell in it"),
     (b"\xff\xfe\x00", "this is no notebook (UnicodeDecodeError"),
@@ -578,10 +574,8 @@ def test_a_folder_is_collected(tmp_path):
 def test_what_cannot_be_told_apart_is_told(tmp_path):
     students, problems = roster(tmp_path, "id,login\nAda,x\nada,y\nbob,x\n")
     assert [(s.id, s.aliases) for s in students] == [("Ada", ("x",)), ("bob", ())]
-    assert problems == [
-        "roster: ada stands there twice; the first line counts",
-        "roster: bob shares x, which counts for the first",
-    ]
+    twice = "roster: ada stands there twice; the first line counts"
+    assert problems == [twice, "roster: bob shares x, which counts for the first"]
     students, _ = roster(tmp_path, "id,handed in\nada,tomorrow\n")
     (tmp_path / "ada_02.zip").write_bytes(b"")
     (tmp_path / "__MACOSX").mkdir()

@@ -15,20 +15,13 @@ from conftest import SRC, TGT, random_net
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from d2lmini import (
-    Vocab,
-    encode,
-    load_data_nmt,
-    normalise,
-    predict_seq2seq,
-    read_pairs,
-    translate_all,
-)
+from d2lmini import load_data_nmt, predict_seq2seq, read_pairs, translate_all
 from d2lmini.data import label_batches, read_labelled
 from d2lmini.data.catalogue import LABELLED, PAIRS, POSITIONS, TEXTS
 from d2lmini.data.paths import path_windows, read_tracks
 from d2lmini.data.registry import LONGEST_LINE, find_paths, read_lines
 from d2lmini.data.subwords import Subwords, join, learn_merges
+from d2lmini.data.text import Vocab, encode, normalise
 from d2lmini.data.texts import mistake_in, read_texts
 from d2lmini.support.ledger import RESULTS
 from d2lmini.tasks.classification import Classifier, classify

@@ -52,13 +52,6 @@ def test_the_grammar_writes_the_files(grammar):
         assert path.read_text(encoding="utf-8") == text
 
 
-def test_size_and_length():
-    assert [len(tokenized(split)) for split in SPLITS] == [1800, 200, 200]
-    sides = (side for s in SPLITS for pair in tokenized(s) for side in pair)
-    longest = max(len(side.split()) for side in sides)
-    assert longest <= 9  # with <eos>, 10 steps
-
-
 @for_each([0, 1])
 def test_held_out_sentences_are_new_and_their_words_are_not(side):
     train, val, test = ({pair[side] for pair in tokenized(split)} for split in SPLITS)

@@ -37,9 +37,7 @@ def show(browser, tmp_path):
         page.problems = []
         page.on("console", lambda m: m.type == "error" and page.problems.append(m.text))
         page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on(
-            "dialog", lambda dialog: page.problems.append(f"dialog {dialog.message}")
-        )
+        page.on("dialog", lambda d: page.problems.append(f"dialog {d.message}"))
         state = {"state": dependency_state(figures, drop_defaults=False)}
         ids = [figure.model_id for figure in figures]
         views = [{"version_major": 2, "model_id": name} for name in ids]
@@ -236,9 +234,8 @@ def test_a_figure_fits_a_narrow_screen_and_names_its_controls(show, make):
                 || e.textContent).trim()"""
         )
     for matrix in page.locator(".matrix").all():
-        rows, columns = matrix.evaluate(
-            "m => [m.querySelectorAll('tbody tr').length, m.querySelectorAll('thead th').length]"
-        )
+        count = "(m, part) => m.querySelectorAll(part).length"
+        rows, columns = (matrix.evaluate(count, p) for p in ("tbody tr", "thead th"))
         assert matrix.locator(".shape").inner_text() == f"({rows}, {columns})"
 
 
@@ -291,18 +288,6 @@ def test_the_writer_writes_and_its_cache_grows(show):
     figure.get_by_role("button", name="Write to the end").click()
     assert cached()[-1] == "<eos>" or len(cached()) == 6
     assert figure.get_by_role("button", name="Write a word").is_disabled()
-
-
-def test_arrow_keys_walk_through_all_checkpoints(show):
-    page, figure = alone(show, FIGURES["explore_training"]())
-    curve = figure.locator("svg[role=slider]")
-    curve.focus()
-    seen = [figure.locator(".note").inner_text()]
-    for key in ("ArrowRight", "ArrowLeft", "ArrowLeft"):
-        page.keyboard.press(key)
-        seen.append(figure.locator(".note").inner_text())
-    assert "epoch 1" in seen[0] and "epoch 2" in seen[1]
-    assert seen[2] == seen[0] == seen[3]
 
 
 @pytest.mark.parametrize("order", ["project", "own", "split"])

@@ -9,38 +9,24 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks.recipes.translator import split_pairs
-from d2lmini import (
-    Classifier,
-    EncoderDecoder,
-    LearnedPositionalEncoding,
-    PositionWiseFFN,
-    TransformerDecoder,
-    TransformerEncoder,
-    Vocab,
-    beam_search,
-    classify,
-    encode,
-    figures,
-    greedy_search,
-    load_data_nmt,
-    normalise,
-    read_labelled,
-    read_pairs,
-    shift_right,
-    train_seq2seq,
-)
-from d2lmini.data.registry import data_folder
+from d2lmini import LearnedPositionalEncoding, PositionWiseFFN, figures, read_labelled
+from d2lmini.data.pairs import load_data_nmt, read_pairs
 from d2lmini.data.square import simulate_paths
+from d2lmini.data.text import Vocab, encode, normalise
 from d2lmini.figures import depth as depth_figure
 from d2lmini.figures.caption import BITS
 from d2lmini.figures.weights import bits_of, floats, in_bits, pack, whole_numbers
 from d2lmini.figures.widget import as_lists
+from d2lmini.generation import beam_search, greedy_search
+from d2lmini.losses import shift_right
 from d2lmini.modern import LanguageModel
 from d2lmini.support.eight_bits import from_bytes, to_bytes
 from d2lmini.support.ledger import RESULTS
+from d2lmini.tasks.classification import Classifier, classify
 from d2lmini.tasks.trajectories import Forecaster, PathEncoder, constant_velocity
 from d2lmini.tasks.translator import SubwordTranslator
+from d2lmini.training import train_seq2seq
+from d2lmini.transformer import EncoderDecoder, TransformerDecoder, TransformerEncoder
 
 NUM_HEADS, NUM_LAYERS, NUM_STEPS = 4, 2, 10
 
@@ -321,21 +307,10 @@ def real_page(browser, real_translator):
     return open_page(browser, figure, "sentence.js", make)
 
 
-def held_out(name):
-    """200 sentences that the real translator has not been trained on."""
-    if name == "eng-fra-mini":
-        return [english for english, _ in read_pairs(name, split="test")[:200]]
-    if not (data_folder() / name).exists():
-        pytest.skip(f"{name} is not in {data_folder()}; set D2LMINI_DATA")
-    return [*split_pairs(name)["test"]][:200]
-
-
-@pytest.mark.parametrize("name", ["eng-fra-mini", "fra-eng"])
-def test_the_real_translator_writes_the_same(real_page, real_translator, name):
+def test_the_real_translator_writes_the_same(real_page, real_translator, sentences):
     """Pieces read and written, and all of cross-attention, for 200 held-out sentences."""
-    vocab, sentences = real_translator.vocab, held_out(name)
-    assert len(sentences) == 200
-    for sentence in sentences:
+    vocab = real_translator.vocab
+    for sentence, _ in sentences:
         split = "(text) => normalise(text).split(' ').flatMap(split)"
         pieces = in_browser(real_page, split, sentence)
         look = real_translator.look(sentence)
@@ -382,11 +357,8 @@ def test_the_classifier_s_verdict_agrees(browser):
             }""",
             ids[0, :n].tolist(),
         )
-        due = {
-            "logits": logits,
-            "weights": net.pooling.weights[0, :n],
-            "attention": net.encoder.attention_weights[:, 0, :, :n, :n],
-        }
+        due = {"logits": logits, "weights": net.pooling.weights[0, :n]}
+        due["attention"] = net.encoder.attention_weights[:, 0, :, :n, :n]
         equal(got, due)
 
 
@@ -508,11 +480,8 @@ def test_the_stacks_of_chapter_6_agree(browser):
         data = as_lists(net | {"layers": layers[:depth].double() / 127 / 4})
         for kind in depth_figure.WIRINGS:
             due = depth_figure.stack(kind, net | {"layers": layers}, depth, scale)
-            got = in_browser(
-                page,
-                "([kind, scale, d]) => measured(kind, { ...d, scale }, d.points, d.targets)",
-                [kind, scale, data],
-            )
+            program = "([kind, d]) => measured(kind, d, d.points, d.targets)"
+            got = in_browser(page, program, [kind, data | {"scale": scale}])
             for name, numbers in due.items():
                 assert got[name] == pytest.approx(numbers, rel=1e-6), (kind, name)
 
