@@ -14,11 +14,8 @@ pytestmark = pytest.mark.thorough
 
 ROOT = Path(__file__).parents[2]
 # With their markers: some packages are locked to one version for each of several Pythons.
-LOCKED = [
-    line.partition(" #")[0].strip()
-    for line in (ROOT / "requirements.txt").read_text("utf-8").splitlines()
-    if "==" in line
-]
+LINES = (ROOT / "requirements.txt").read_text("utf-8").splitlines()
+LOCKED = [line.partition(" #")[0].strip() for line in LINES if "==" in line]
 RUN = """
 import sys, nbformat, nbclient
 notebook = nbformat.read(sys.argv[1], as_version=4)

@@ -120,9 +120,8 @@ def test_a_picture_of_the_page(visit, width, page_name, pytestconfig):
     )
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
-        name = (
-            f"{page_name.removesuffix('.html').replace('/', '-')}-{width}-{theme}.jpg"
-        )
+        name = page_name.removesuffix(".html").replace("/", "-")
+        name = f"{name}-{width}-{theme}.jpg"
         page.screenshot(path=folder / name, full_page=True, type="jpeg", quality=80)
         assert (folder / name).stat().st_size > 0
 

@@ -150,13 +150,6 @@ def test_every_link_of_the_pdf_leads_somewhere(pdf, page_of):
     assert set(names) <= set(page_of)
 
 
-def test_pages_carry_their_number_and_more(texts):
-    for number, page in enumerate(texts[1:], 2):
-        text = page.get_text_range()
-        assert str(number) in text.split()
-        assert len(text) > 60, number
-
-
 def test_no_text_of_the_pdf_is_cut_or_left_in_tex(texts):
     for number, page in enumerate(texts, 1):
         assert not TEX.search(page.get_text_range()), number

@@ -86,16 +86,6 @@ def test_tab_stays_on_the_slide(open_deck):
     assert not page.locator(".slides [inert]").count()
 
 
-def test_a_deck_prints_a_slide_a_page(open_deck, visit):
-    chapter = CHAPTERS["masks"]
-    found = open_deck(chapter, width=1280, height=720).page.evaluate(MEASURE)
-    page = visit("file", f"slides/{chapter.page}?print-pdf").page
-    page.evaluate("window.deckReady")
-    page.locator(".pdf-page").last.wait_for()
-    assert page.locator(".pdf-page").count() == len(found)
-    assert page.evaluate(MEASURE) == found
-
-
 def test_the_zip_has_every_picture_of_the_pages_with_its_caption(built):
     with zipfile.ZipFile(built / "figures.zip") as figures:
         names = figures.namelist()

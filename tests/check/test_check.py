@@ -273,9 +273,8 @@ def test_matches_compares_the_dtype_and_each_part_of_a_tuple(X):
     assert not check.matches(lambda X: (X, None), lambda X: (X, X), X)
     found = check.matches(lambda X: (X, X), lambda X: (X,), X)
     assert found.sentence == "The output has 2 parts instead of 1."
-    assert not check.matches(
-        lambda X: X + 1e-9, lambda X: X, X.double(), tolerance=1e-12
-    )  # float64 is compared in float64
+    one, other = lambda X: X + 1e-9, lambda X: X
+    assert not check.matches(one, other, X.double(), tolerance=1e-12)  # in float64
 
 
 def test_rounding_in_half_precision_is_no_leak(X):

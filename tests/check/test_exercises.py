@@ -21,15 +21,7 @@ from torch import nn
 from d2lmini.check import grading
 from d2lmini.check.answers import difference
 from d2lmini.check.exercise import Exercise
-from d2lmini.check.grading import (
-    ALMOST,
-    DRAWN,
-    NOT_ATTEMPTED,
-    RIGHT,
-    WRONG,
-    all_exercises,
-    grade,
-)  # fmt: skip
+from d2lmini.check.grading import ALMOST, NOT_ATTEMPTED, RIGHT, WRONG, grade
 from d2lmini.course.assignment import needed
 from d2lmini.support.chapters import EXERCISE_PAGES
 from tools.extensions.portable import expanded
@@ -37,7 +29,7 @@ from tools.extensions.portable import expanded
 pytestmark = pytest.mark.usefixtures("each_device")
 
 BOOK = Path(__file__).parents[2] / "book"
-EXERCISES = all_exercises()
+EXERCISES = grading.all_exercises()
 STUB = re.compile(r'check\.exercise\("([\w-]+)", (\w+)\)')
 
 each_exercise = for_each(EXERCISES.values())
@@ -334,7 +326,7 @@ def test_an_answer_is_called_once_a_case_and_what_it_prints_is_shown_once(capsys
 
     _, message = grade(SOFTMAX, answer)
     assert message.endswith("\nprinted  shape (1, 2)") and message.count("printed") == 1
-    cases, properties = len(SOFTMAX.cases) + DRAWN, len(SOFTMAX.properties)
+    cases, properties = len(SOFTMAX.cases) + grading.DRAWN, len(SOFTMAX.properties)
     assert cases <= len(calls) <= cases + properties
     assert capsys.readouterr().out == ""
 

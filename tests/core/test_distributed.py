@@ -19,10 +19,8 @@ ROOT = HERE.parents[1]
 
 def torchrun(size, *program, restarts=0, folder=None):
     """Run a program in so many processes; what they wrote to stderr."""
-    several = [
-        *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
-        *(f"--nproc-per-node={size}", f"--max-restarts={restarts}"),
-    ]
+    several = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    several += [f"--nproc-per-node={size}", f"--max-restarts={restarts}"]
     paths = os.pathsep.join([str(HERE), str(HERE.parent), str(ROOT)])
     settings = {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "CI": "1"}
     settings |= {"GLOO_SOCKET_IFNAME": "lo", "D2LMINI_DEVICE": "cpu"}

@@ -11,14 +11,7 @@ from torch.testing import assert_close
 
 from d2lmini import MultiHeadAttention, greedy_search, scaled_dot_product_attention
 from d2lmini.speed import attention as fast_module
-from d2lmini.speed.attention import (
-    FastDropout,
-    FastMultiHeadAttention,
-    fast_attention,
-    fast_dropout,
-    narrow_attention,
-    use_fast_layers,
-)
+from d2lmini.speed.attention import fast_attention, fast_dropout, use_fast_layers
 from d2lmini.speed.one_sentence import fast_greedy_search
 
 TOLERANCE = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
@@ -46,7 +39,7 @@ def test_outputs_and_gradients_agree(case, is_narrow, device):
     plain = [torch.randn(shape, **like) for shape in shapes]
     fast = [x.detach().clone().requires_grad_() for x in plain]
     due, _ = scaled_dot_product_attention(*plain, mask)
-    attend = narrow_attention if is_narrow else fast_attention
+    attend = fast_module.narrow_attention if is_narrow else fast_attention
     got = attend(*fast, mask, 0.0)
     upstream = torch.randn_like(due)
     due.backward(upstream)
@@ -64,7 +57,7 @@ def test_a_mask_of_numbers_is_refused():
         fast_attention(Q, Q, Q, torch.zeros(2, 2))
     with pytest.raises(ValueError, match="does not broadcast"):
         fast_attention(Q, Q, Q, torch.ones(3, 3).bool())
-    X, layer = torch.zeros(1, 2, 4), FastMultiHeadAttention(4, 1, 0.0)
+    X, layer = torch.zeros(1, 2, 4), fast_module.FastMultiHeadAttention(4, 1, 0.0)
     with pytest.raises(TypeError, match="mask must be a boolean tensor"):
         layer(X, X, X, torch.zeros(2, 2))
 
@@ -75,7 +68,7 @@ def test_a_net_computes_the_same_with_the_weights_it_has():
     fast = copy.deepcopy(net)
     use_fast_layers(fast)
     kinds = [type(m) for m in fast.modules() if isinstance(m, MultiHeadAttention)]
-    assert kinds == [FastMultiHeadAttention] * 6
+    assert kinds == [fast_module.FastMultiHeadAttention] * 6
     assert fast.state_dict().keys() == net.state_dict().keys()
     src, tgt = torch.randint(4, 11, (3, 5)), torch.randint(4, 13, (3, 4))
     lens = torch.tensor([2, 5, 1])
@@ -88,7 +81,7 @@ def test_dropout_drops_in_training_only():
     net = tiny_net(dropout=0.5)
     use_fast_layers(net)
     layers = [m for m in net.modules() if isinstance(m, torch.nn.Dropout)]
-    assert layers and {type(layer) for layer in layers} == {FastDropout}
+    assert layers and {type(layer) for layer in layers} == {fast_module.FastDropout}
     attention, X = net.encoder.stack.blocks[0].attention, torch.randn(1, 6, 8)
     assert attention(X, X, X).equal(attention(X, X, X)) and layers[0](X) is X
     net.train()

@@ -8,17 +8,14 @@ from conftest import for_each
 
 import d2lmini
 
-MODULES = [
-    importlib.import_module(f"d2lmini.{found.name}")
-    for found in pkgutil.iter_modules(d2lmini.__path__)
-    if not found.ispkg
-]
+FOUND = pkgutil.iter_modules(d2lmini.__path__)
+NAMES = [f"d2lmini.{module.name}" for module in FOUND if not module.ispkg]
 NAMED = {"forward", "__init__"}
 
 
 def public_callables():
     """(name, function) of public functions, and of the public methods of public classes."""
-    for module in MODULES:
+    for module in map(importlib.import_module, NAMES):
         for name, found in vars(module).items():
             home = getattr(found, "__module__", "")
             if name.startswith("_") or home != module.__name__:

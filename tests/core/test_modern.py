@@ -6,16 +6,9 @@ from conftest import for_each, generator
 from torch import nn
 from torch.nn import functional as F
 
-from d2lmini import at_random, check
+from d2lmini import at_random, check, modern
 from d2lmini.losses import next_token_loss
-from d2lmini.modern import (
-    GroupedQueryAttention,
-    LanguageModel,
-    ModernBlock,
-    RMSNorm,
-    SwiGLU,
-    rotate,
-)
+from d2lmini.modern import GroupedQueryAttention, LanguageModel, RMSNorm, SwiGLU
 from d2lmini.speed.batched_search import extend
 
 pytestmark = pytest.mark.usefixtures("each_device")
@@ -50,7 +43,7 @@ def test_a_turn_is_a_product_of_complex_numbers(start):
     unit = torch.exp(1j * steps[:, None] * 10000.0**-exponents)
     turned = pairs * unit.to(torch.complex64)
     due = torch.stack([turned.imag, turned.real], dim=-1).flatten(-2)
-    torch.testing.assert_close(rotate(X, start), due)
+    torch.testing.assert_close(modern.rotate(X, start), due)
 
 
 @pytest.mark.parametrize("num_kv_heads", [1, 2, 4])
@@ -62,7 +55,7 @@ def test_grouped_queries_are_pytorch_s(num_kv_heads):
     split = (Z.unflatten(-1, (-1, WIDTH // HEADS)) for Z in projected)
     Q, K, V = (Z.transpose(1, 2) for Z in split)
     how = {"is_causal": True, "enable_gqa": True}
-    due = F.scaled_dot_product_attention(rotate(Q), rotate(K), V, **how)
+    due = F.scaled_dot_product_attention(modern.rotate(Q), modern.rotate(K), V, **how)
     found, (keys, values) = attention(X)
     torch.testing.assert_close(found, attention.W_o(due.transpose(1, 2).flatten(2)))
     assert keys.shape == values.shape == (2, num_kv_heads, 6, WIDTH // HEADS)
@@ -78,7 +71,7 @@ def test_swiglu_is_its_formula():
 
 def test_a_block_is_two_branches_beside_a_shortcut():
     torch.manual_seed(0)
-    block, X = ModernBlock(WIDTH, 24, HEADS, 2), random(2, 5, WIDTH)
+    block, X = modern.ModernBlock(WIDTH, 24, HEADS, 2), random(2, 5, WIDTH)
     Y = X + block.attention(block.norm1(X))[0]
     torch.testing.assert_close(block(X)[0], Y + block.ffn(block.norm2(Y)))
     for branch in (block.attention.W_o, block.ffn.W_down):
@@ -137,9 +130,12 @@ def test_writing_on_is_one_token_after_the_other():
     [
         (lambda: RMSNorm(0), r"num_hiddens \(0\)"),
         (lambda: RMSNorm(8)(torch.zeros(2, 7)), "X"),
-        (lambda: rotate(torch.zeros(1, 1, 2, 3)), r"head_size \(3\) must be even"),
-        (lambda: rotate(torch.zeros(1, 2, 4)), "X"),
-        (lambda: rotate(torch.zeros(1, 1, 2, 4), -1), r"start \(-1\)"),
+        (
+            lambda: modern.rotate(torch.zeros(1, 1, 2, 3)),
+            r"head_size \(3\) must be even",
+        ),
+        (lambda: modern.rotate(torch.zeros(1, 2, 4)), "X"),
+        (lambda: modern.rotate(torch.zeros(1, 1, 2, 4), -1), r"start \(-1\)"),
         (lambda: GroupedQueryAttention(16, 4, 3), r"num_heads \(4\) must be divisible"),
         (lambda: GroupedQueryAttention(16, 3, 1), r"num_hiddens \(16\) must be"),
         (lambda: GroupedQueryAttention(12, 4, 2), r"head_size \(3\) must be even"),

@@ -1,5 +1,7 @@
 """Whoever uses a net for a moment leaves it in the mode it was in."""
 
+import functools
+
 import pytest
 import torch
 from conftest import tiny_net
@@ -15,10 +17,6 @@ SIZES = {"num_hiddens": 8, "ffn_num_hiddens": 16, "num_heads": 2}
 SIZES |= {"num_layers": 1, "dropout": 0.5}
 
 
-def translator():
-    return tiny_net(dropout=0.5)
-
-
 def classifier():
     return Classifier(tiny_net(dropout=0.5).encoder, 8, 2, 0.5)
 
@@ -32,6 +30,7 @@ def loss(net, batch):
     return batch[0].mean(), 1
 
 
+translator = functools.partial(tiny_net, dropout=0.5)
 CALLS = {
     "evaluate": (translator, lambda net: evaluate(net, [(torch.ones(1),)], loss, "cpu")),
     "predict_seq2seq": (

@@ -32,10 +32,8 @@ LOSS = functools.partial(seq2seq_loss, bos=Vocab.bos)
 
 def toy_data(batch_size=3):
     """Copy one or two numbers: the target is the source; rows differ in length."""
-    rows = [
-        [4 + i, Vocab.eos, 0, 0] if i % 2 else [4 + i, 5 + i, Vocab.eos, 0]
-        for i in range(6)
-    ]
+    end = Vocab.eos, 0, 0
+    rows = [[4 + i, *end] if i % 2 else [4 + i, 5 + i, *end[:2]] for i in range(6)]
     rows = torch.tensor(rows)
     lens = (rows != 0).sum(1)
     return batches([rows, lens, rows, lens], batch_size, cut_padding)

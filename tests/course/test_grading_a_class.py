@@ -18,30 +18,15 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from d2lmini.check.grading import ALMOST, NOT_ATTEMPTED, RIGHT, WRONG, all_exercises
 from d2lmini.check.process import PATIENCE, Child
+from d2lmini.course import marking, submissions
 from d2lmini.course.__main__ import main
 from d2lmini.course.assignment import tasks_of
 from d2lmini.course.copies import mark_answers
 from d2lmini.course.gradescope import write_autograder
-from d2lmini.course.marking import (
-    HIDDEN,
-    LEFT_OUT,
-    PACKAGE,
-    Room,
-    hidden,
-    mark,
-    mark_all,
-    mark_one,
-)
+from d2lmini.course.marking import LEFT_OUT, PACKAGE, Room, hidden, mark, mark_all
 from d2lmini.course.notebooks import EXERCISE, PYTHON, SOLUTION, read, text_of
 from d2lmini.course.reports import feedback
-from d2lmini.course.submissions import (
-    Student,
-    Submission,
-    collect,
-    read_answers,
-    read_roster,
-    whose,
-)  # fmt: skip
+from d2lmini.course.submissions import Student, Submission, collect, read_answers
 from d2lmini.support.chapters import EXERCISE_PAGES
 
 ROOT = Path(__file__).parents[2]
@@ -174,7 +159,7 @@ def test_no_forgery_earns_a_point(copy_of_the_package, tmp_path):
     room = Room(copy_of_the_package, str(tmp_path))
 
     def mark_of(body):
-        return mark_one(room, TASKS["masks-3"], cell(body), [], "seed", 60.0)
+        return marking.mark_one(room, TASKS["masks-3"], cell(body), [], "seed", 60.0)
 
     try:
         # Scores that come back as they are agree where only one key is to be seen.
@@ -412,7 +397,10 @@ def test_the_hidden_cases_are_the_same_for_the_same_seed():
 
     assert cases("a") == cases("a") != cases("b")
     assert cases("a").startswith(repr(list(EXERCISES["masks-1"].cases))[:-1])
-    assert len(hidden("masks-1", "a").cases) == len(EXERCISES["masks-1"].cases) + HIDDEN
+    assert (
+        len(hidden("masks-1", "a").cases)
+        == len(EXERCISES["masks-1"].cases) + marking.HIDDEN
+    )
 
 
 def test_an_error_of_the_grader_is_told_and_the_others_are_graded():
@@ -511,7 +499,7 @@ def test_a_huge_notebook_is_not_read(tmp_path):
 def roster(tmp_path, text):
     path = tmp_path / "roster.csv"
     path.write_bytes(text.encode("utf-8-sig"))
-    return read_roster(path)
+    return submissions.read_roster(path)
 
 
 def test_a_roster_of_a_platform_and_one_s_own(tmp_path):
@@ -538,7 +526,7 @@ def test_the_first_id_in_a_path_counts():
         "4711/02-masks": "Ada", "98/4711": "Bob", "98": "Bob", "A_B_02-masks": "Cem",
         "cem@x/sub/02": "Cem", "47110_02": None, "masks": None,
     }.items():  # fmt: skip
-        found = whose(Path(f"{path}.ipynb"), students)
+        found = submissions.whose(Path(f"{path}.ipynb"), students)
         assert (found and found.name) == expected, path
 
 
@@ -588,7 +576,7 @@ def test_what_cannot_be_told_apart_is_told(tmp_path):
     for data in (b"id\n\xff\xfe", b"id\n" + b"x" * 200_000):
         (tmp_path / "roster.csv").write_bytes(data)
         with pytest.raises(ValueError, match="must be CSV in UTF-8"):
-            read_roster(tmp_path / "roster.csv")
+            submissions.read_roster(tmp_path / "roster.csv")
 
 
 # What comes out.

@@ -71,10 +71,8 @@ def test_a_sentence_has_one_translation(everything):
 SAID = """
 she was happy . = elle était heureuse .
 they're happy . = ils sont heureux .
-i'm hungry . = j’ai faim .
 mary isn't afraid . = marie n’a pas peur .
 she left . = elle est partie .
-we didn't come . = nous ne sommes pas venus .
 tom doesn't have a bird . = tom n’a pas d’oiseau .
 he saw an old tree . = il a vu un vieil arbre .
 he saw the old house . = il a vu la vieille maison .
@@ -86,10 +84,7 @@ are you in bed ? = es-tu au lit ?
 don't listen . = n’écoute pas !
 don't leave . = ne pars pas !
 let's go . = allons-y !
-be happy . = sois heureux !
-i can swim . = je sais nager .
 he can't sleep . = il ne peut pas dormir .
-did we win ? = avons-nous gagné ?
 """
 NOT_SAID = [
     *("tom is very alone .", "i'm very ready ."),  # no degrees

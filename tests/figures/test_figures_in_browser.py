@@ -47,10 +47,10 @@ def show(browser, tmp_path):
             text = json.dumps(value, sort_keys=True).replace("</", "<\\/")
             return f'<script type="application/vnd.jupyter.widget-{kind}+json">{text}</script>'
 
-        cells = "".join(
-            f"<div>{figure.still}{script('view', view)}</div>"
-            for figure, view in zip(figures, views, strict=True)
+        shown = (
+            (f.still, script("view", v)) for f, v in zip(figures, views, strict=True)
         )
+        cells = "".join(f"<div>{still}{view}</div>" for still, view in shown)
         loader = LOADER.read_text(encoding="utf-8")
         text = f"{cells}{script('state', state)}<script>{loader}</script>"
         path = tmp_path / f"{len(pages)}.html"
