@@ -29,6 +29,8 @@ from d2lmini.course.reports import feedback
 from d2lmini.course.submissions import Student, Submission, collect, read_answers
 from d2lmini.support.chapters import EXERCISE_PAGES
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[2]
 TASKS = {task.name: task for task in tasks_of(EXERCISE_PAGES, ROOT)}
 MASKS = [task for task in TASKS.values() if task.name.startswith("masks-")]

@@ -28,6 +28,8 @@ from d2lmini.tasks.classification import Classifier, classify
 from d2lmini.tasks.translator import SubwordTranslator
 from d2lmini.transformer import TransformerEncoder
 
+pytestmark = pytest.mark.thorough
+
 SLOW = 2.0  # seconds of work, whatever else this machine does; nothing may take longer
 
 

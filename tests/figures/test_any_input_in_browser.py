@@ -11,6 +11,8 @@ from test_figures_in_browser import seen, show, wait_until_seen  # noqa: F401
 from d2lmini import figures
 from d2lmini.tasks.translator import SubwordTranslator
 
+pytestmark = pytest.mark.thorough
+
 
 def front_page():
     """The network of the front page, with the pieces that it has learned."""
