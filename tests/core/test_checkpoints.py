@@ -91,6 +91,7 @@ def finish(path, begun):
     os._exit(0)
 
 
+@pytest.mark.slow
 def test_a_process_killed_at_any_moment_leaves_a_checkpoint_that_goes_on(tmp_path):
     """SIGKILL at twenty moments: also while it writes, which it does all the time."""
     torch.set_num_threads(1)

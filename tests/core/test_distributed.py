@@ -13,6 +13,8 @@ from torch.testing import assert_close
 
 from d2lmini.speed.checkpoints import read_whole
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
