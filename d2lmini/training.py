@@ -4,6 +4,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
@@ -20,6 +21,11 @@ from d2lmini.support.arguments import (
 from d2lmini.support.history import History, NotFiniteError
 from d2lmini.support.modes import eval_mode
 
+if TYPE_CHECKING:  # slow to import, and needed for the hints only
+    import pandas as pd
+
+    from d2lmini.data import Vocab
+
 
 def xavier_init(net: nn.Module) -> None:
     """Draw the weights of every linear layer of net anew, Xavier uniform.
@@ -32,7 +38,9 @@ def xavier_init(net: nn.Module) -> None:
             nn.init.xavier_uniform_(module.weight)
 
 
-def train_step(net, batch, loss, optimizer):
+def train_step(
+    net: nn.Module, batch: tuple, loss: Callable, optimizer: torch.optim.Optimizer
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """One batch forward, one backward, one step of the optimiser.
 
     Args:
@@ -51,8 +59,10 @@ def train_step(net, batch, loss, optimizer):
 
 
 def train_epoch(
-    net, batches, loss, optimizer, schedule, device, steps=None, step=train_step
-):
+    net: nn.Module, batches: Iterable, loss: Callable, optimizer: torch.optim.Optimizer,
+    schedule: torch.optim.lr_scheduler.LRScheduler, device: torch.device | str,
+    steps: list | None = None, step: Callable = train_step,
+) -> tuple[float, float]:  # fmt: skip
     """A training step on each batch.
 
     Args:
@@ -137,9 +147,10 @@ def warmup(warmup_steps: int) -> Callable[[int], float]:
 
 
 def train(
-    net, batches, loss, lr, num_epochs, device, *, warmup_steps=0, val_batches=None,
-    keep_best=False, unit="items",
-):  # fmt: skip
+    net: nn.Module, batches: Iterable, loss: Callable, lr: float, num_epochs: int,
+    device: torch.device | str, *, warmup_steps: int = 0,
+    val_batches: Iterable | None = None, keep_best: bool = False, unit: str = "items",
+) -> "pd.DataFrame":  # fmt: skip
     """Train net on any batches with any loss: Adam, gradients clipped to norm 1.
 
     A progress bar goes to stderr, or plain lines if the variable CI is set. Ctrl-C stops the
@@ -186,16 +197,9 @@ def train(
 
 
 def train_seq2seq(
-    net,
-    train_iter,
-    lr,
-    num_epochs,
-    tgt_vocab,
-    device,
-    *,
-    label_smoothing=0.0,
-    **settings,
-):
+    net: nn.Module, train_iter: Iterable, lr: float, num_epochs: int, tgt_vocab: "Vocab",
+    device: torch.device | str, *, label_smoothing: float = 0.0, **settings,
+) -> "pd.DataFrame":  # fmt: skip
     """train with teacher forcing, on batches of sentence pairs.
 
     Args:
