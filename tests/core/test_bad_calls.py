@@ -18,6 +18,7 @@ from torch import nn
 
 import d2lmini
 from d2lmini import *
+from d2lmini import check
 from d2lmini.data import cut_padding, find_paths, read_labelled, within_one_word
 from d2lmini.data.buckets import buckets
 from d2lmini.data.labelled import label_batches

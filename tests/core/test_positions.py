@@ -39,16 +39,6 @@ def test_positions_are_added(Encoding):
     assert torch.equal(encoding(X, start=2), X + encoding.P[2:5])
 
 
-@pytest.mark.parametrize("Encoding", BOTH)
-def test_too_long(Encoding):
-    encoding = Encoding(4, 0.0, max_len=3)
-    message = r"sequence length \(4\) must be at most max_len \(3\)"
-    with pytest.raises(ValueError, match=message):
-        encoding(torch.zeros(1, 4, 4))
-    with pytest.raises(ValueError, match=message):
-        encoding(torch.zeros(1, 1, 4), start=3)
-
-
 def test_learned_positions_are_trained():
     (table,) = LearnedPositionalEncoding(4, 0.0, 7).parameters()
     assert table.shape == (7, 4)
