@@ -53,9 +53,8 @@ def test_what_a_killed_writer_leaves_is_not_the_file(tmp_path):
 @pytest.mark.parametrize("which", ["figures", "project", "ePub"])
 def test_zips_are_whole(which, old, tmp_path, monkeypatch):
     """Interrupted when some bytes are in the new file."""
-    pages, source = tmp_path / "html", tmp_path / "source"
+    pages = tmp_path / "html"
     pages.mkdir()
-    source.mkdir()
     path = pages / {"figures": "figures.zip"}.get(which, "it")
     if old:
         path.write_bytes(old)
@@ -71,7 +70,7 @@ def test_zips_are_whole(which, old, tmp_path, monkeypatch):
     monkeypatch.setattr(take_away, "kept", lambda *_: b"half")
     write = {
         "figures": lambda: figures_zip.main(tmp_path),
-        "project": lambda: take_away.write_zip(path, source),
+        "project": lambda: take_away.write_zip(path, lambda folder: None),
         "ePub": lambda: make_epub.write(path, None, {}),
     }
     with pytest.raises(KeyboardInterrupt):

@@ -9,7 +9,7 @@ from conftest import for_each
 from d2lmini import EncoderDecoder, sinusoidal_table
 from d2lmini.data.paths import path_windows, read_tracks, rotate_paths
 from d2lmini.data.square import BEHAVIOURS, simulate_paths
-from d2lmini.tasks import trajectories
+from d2lmini.tasks import trajectories as paths
 from d2lmini.tasks.trajectories import Forecaster, PathDecoder, PathEncoder, roll_out
 
 SIZES = 8, 16, 2, 2, 0.1
@@ -38,7 +38,7 @@ def forecaster():
 
 
 def test_constant_velocity_goes_straight_on(past):
-    found = trajectories.constant_velocity(past, 5)
+    found = paths.constant_velocity(past, 5)
     steps = torch.cat([past[:, -2:], found], dim=1).diff(dim=1)
     assert found.shape == (3, 5, 2)
     torch.testing.assert_close(steps, steps[:, :1].expand(-1, 6, -1))
@@ -46,9 +46,7 @@ def test_constant_velocity_goes_straight_on(past):
 
 def test_features_are_position_velocity_acceleration(past):
     """Against differences that are written out."""
-    paired = zip(
-        past.tolist(), trajectories.motion_features(past).tolist(), strict=True
-    )
+    paired = zip(past.tolist(), paths.motion_features(past).tolist(), strict=True)
     for path, features in paired:
         for i in range(2, len(path)):
             for k in range(2):
@@ -61,15 +59,14 @@ def test_features_are_position_velocity_acceleration(past):
 
 def test_an_untrained_decoder_repeats_the_step(past):
     net = EncoderDecoder(PathEncoder(*SIZES), PathDecoder(*SIZES))
-    torch.testing.assert_close(
-        roll_out(net, past, 5), trajectories.constant_velocity(past, 5)
-    )
+    due = paths.constant_velocity(past, 5)
+    torch.testing.assert_close(roll_out(net, past, 5), due)
 
 
 def test_an_untrained_forecaster_goes_straight_on(past):
     means, log_sigmas = Forecaster(PathEncoder(*SIZES), SIZES[0], 5)(past)
     assert torch.equal(
-        means, trajectories.constant_velocity(past, 5)
+        means, paths.constant_velocity(past, 5)
     ) and log_sigmas.shape == (3, 5)
 
 
@@ -92,7 +89,7 @@ def test_a_padded_path_is_read_as_a_short_one(past):
 
 
 def test_features_pass_a_relu_before_the_positions():
-    embedding = trajectories.FeatureEmbedding(6, 8, 0.0)
+    embedding = paths.FeatureEmbedding(6, 8, 0.0)
     features = torch.randn(2, 5, 6)
     hidden = embedding(features) - sinusoidal_table(5, 8)
     due = embedding.dense(features)
@@ -100,8 +97,8 @@ def test_features_pass_a_relu_before_the_positions():
 
 
 def test_walking_loss_is_the_mean_distance_of_steps(walker, past):
-    loss, count = trajectories.walking_loss(walker, (past[:, :3], past[:, 3:]))
-    given, following = trajectories.steps_between(past[:, :3], past[:, 3:])
+    loss, count = paths.walking_loss(walker, (past[:, :3], past[:, 3:]))
+    given, following = paths.steps_between(past[:, :3], past[:, 3:])
     errors = (walker(past[:, :3], given, torch.full((3,), 3)) - following).norm(dim=-1)
     assert count == 9 and loss.item() == pytest.approx(errors.mean().item())
 
@@ -111,12 +108,12 @@ def test_gaussian_loss_is_that_of_torch(past):
     covariances = torch.eye(2) * (2 * log_sigmas).exp()[..., None, None]
     gaussian = torch.distributions.MultivariateNormal(means, covariances)
     due = -gaussian.log_prob(past).mean()
-    torch.testing.assert_close(trajectories.gaussian_loss(means, log_sigmas, past), due)
+    torch.testing.assert_close(paths.gaussian_loss(means, log_sigmas, past), due)
 
 
 def test_the_means_learn_from_distances_alone(forecaster, past):
     future = past[:, 2:]
-    loss, count = trajectories.forecasting_loss(forecaster, (past[:, :2], future))
+    loss, count = paths.forecasting_loss(forecaster, (past[:, :2], future))
     found = torch.autograd.grad(loss, forecaster.output.weight)[0]
     means, _ = forecaster(past[:, :2])
     distances = (means - future).norm(dim=-1).mean()
@@ -130,9 +127,7 @@ def test_circles_hold_what_they_promise(probability):
     torch.manual_seed(0)
     log_sigmas = torch.linspace(-1, 2, 20000)[None]
     future = torch.randn(1, 20000, 2) * log_sigmas.exp()[..., None]
-    held = trajectories.coverage(
-        torch.zeros_like(future), log_sigmas, future, probability
-    )
+    held = paths.coverage(torch.zeros_like(future), log_sigmas, future, probability)
     assert held == pytest.approx(probability, abs=0.015)
 
 
@@ -214,7 +209,7 @@ def test_pixels_are_noticed(tmp_path):
     with pytest.warns(UserWarning, match="are they pixels"):
         path_windows(read_tracks(path), 3)
     with pytest.warns(UserWarning, match="mean step is 80"):
-        trajectories.constant_velocity(torch.tensor([[[0.0, 0], [80, 0]]]), 2)
+        paths.constant_velocity(torch.tensor([[[0.0, 0], [80, 0]]]), 2)
     with pytest.warns(UserWarning, match="largest coordinate 321"):
         # slow, but far away
-        trajectories.constant_velocity(torch.tensor([[[320.0, 240], [321, 240]]]), 2)
+        paths.constant_velocity(torch.tensor([[[320.0, 240], [321, 240]]]), 2)

@@ -94,7 +94,7 @@ def notebook(*cells):
 def test_every_solution_of_the_book_has_all_points(marks):
     found = marks(list(TASKS.values()), **{name: RIGHT_CELLS[name] for name in TASKS})
     wrong = [m.message for m in found.values() if (m.verdict, m.share) != (RIGHT, 1.0)]
-    assert list(found) == list(TASKS) and wrong == {}
+    assert list(found) == list(TASKS) and wrong == []
 
 
 def test_every_stub_of_the_book_is_not_attempted(marks):
