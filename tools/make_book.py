@@ -1,8 +1,8 @@
 """Build the pages, the slides and the zip of plots, if anything has changed: make book"""
 
 import hashlib
-import subprocess
-import sys
+import os
+from contextlib import redirect_stdout
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -27,26 +27,30 @@ def project_hash() -> str:
     return digest.hexdigest()
 
 
-def python(*arguments, **settings):
-    """Run Python in the project's folder; exit if it fails."""
-    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, **settings)
-    if done.returncode:
-        sys.exit(done.returncode)
+def make_pages():
+    """Let Jupyter Book make the pages, without its banner; what is wrong goes to stderr."""
+    from jupyter_book.cli.main import main as jupyter_book
+
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+        build = ["build", "-q", "-W", "-n", "--keep-going", "."]
+        jupyter_book(build, standalone_mode=False)
 
 
 def main():
-    """Build what is out of date, and print where it is."""
+    """Make what is not up to date, and say where it is."""
     stamp, now = BUILD / "made-from", project_hash()
     if not (stamp.exists() and stamp.read_text("utf-8") == now and PAGES.exists()):
+        os.chdir(ROOT)
         stamp.unlink(missing_ok=True)
-        python("-m", "tools.run_notebooks")
+        # Imported here, since they take seconds, and all into one process, since they share them.
+        from tools import run_notebooks
+        from tools.slides import figures_zip, make_slides
+
+        run_notebooks.main()
         print("Making the pages.", flush=True)
-        # Hide Jupyter Book's banner; warnings go to stderr and count as errors.
-        jupyter_book = "from jupyter_book.cli.main import main; main()"
-        options = "build", "-q", "-W", "-n", "--keep-going", "."
-        python("-c", jupyter_book, *options, stdout=subprocess.DEVNULL)
-        python("-m", "tools.slides.make_slides", "_build")
-        python("-m", "tools.slides.figures_zip", "_build")
+        make_pages()
+        make_slides.main(BUILD)
+        figures_zip.main(BUILD)
         stamp.write_text(now, "utf-8")
     print("Open", (PAGES / "index.html").as_uri(), "or run: make serve")
 

@@ -66,3 +66,8 @@ def test_a_change_in_what_a_module_imports_changes_the_key(tmp_path, monkeypatch
     dependencies._needs.cache_clear()
     keys.append(key(code))
     assert len(set(keys[:3])) == 3 and keys[3] == keys[2]
+
+
+def test_a_notebook_is_expanded_in_the_same_way_each_time():
+    path = ROOT / "book" / "02-masks.ipynb"
+    assert expanded(path) == expanded(path)

@@ -92,7 +92,10 @@ def solution_cells(label, text):
         cells[-1].metadata.tags = fence["tags"].split()
         end = fence.end()
     rest = expand_markdown(text[end:].strip())
-    return [*cells, new_markdown_cell(rest + "\n\n```{solution-end}\n```")]
+    cells.append(new_markdown_cell(rest + "\n\n```{solution-end}\n```"))
+    for number, cell in enumerate(cells):
+        cell.id = f"{label}-solution-{number}"  # a random one would look like a change
+    return cells
 
 
 def expand(notebook):

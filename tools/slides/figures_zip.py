@@ -27,7 +27,7 @@ from PIL import Image
 
 from tools.extensions.addresses import settings
 from tools.extensions.figure_links import STILL, titles
-from tools.extensions.portable import expanded
+from tools.extensions.portable import depends_on, expanded
 from tools.kept import kept
 from tools.slides.make_slides import CHAPTERS, ROOT, VIEW, address_of, ran
 from tools.whole_files import write_bytes
@@ -159,7 +159,14 @@ def files(build):
 def main(build):
     """Write the zip; it is made again only if a chapter has changed."""
     paths = [ROOT / "book" / f"{chapter.file}.ipynb" for chapter in CHAPTERS.values()]
-    inputs = [json.dumps(expanded(path)) for path in paths]
+    # Text between the cells of code has no part in it.
+    inputs = [
+        json.dumps(
+            [c for c in notebook.cells if c.cell_type == "code"]
+            + [depends_on(notebook)]
+        )
+        for notebook in map(expanded, paths)
+    ]
     inputs += [repr(settings()), repr(titles()), Path(__file__)]
     data = kept("figures", inputs, lambda: zipped(build))
     write_bytes(build / "html" / "figures.zip", data)
