@@ -72,8 +72,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         check_divisible(num_hiddens=num_hiddens, num_heads=num_heads)
         check_arguments(dropout=dropout, bias=bias)
-        self.num_hiddens, self.num_heads = num_hiddens, num_heads
-        self.dropout = dropout
+        self.num_hiddens, self.num_heads, self.dropout = num_hiddens, num_heads, dropout
         self.W_q = nn.Linear(num_hiddens, num_hiddens, bias=bias)
         self.W_k = nn.Linear(num_hiddens, num_hiddens, bias=bias)
         self.W_v = nn.Linear(num_hiddens, num_hiddens, bias=bias)
@@ -124,8 +123,7 @@ class MultiHeadAttention(nn.Module):
         """
         check_last_pass(self.last_pass)
         Q, K, mask = self.last_pass
-        # K stands in for the values: only the weights are wanted
-        return scaled_dot_product_attention(Q, K, K, mask)[1]
+        return scaled_dot_product_attention(Q, K, K, mask)[1]  # K stands in for V
 
     def __getstate__(self):  # for torch.save and copy.deepcopy
         """What is saved or copied: all but the last pass."""

@@ -150,7 +150,7 @@ def cells_are_short(path):
     imports = re.compile(r"^from .* import \([^)]*\)", re.M)
     sources = (imports.sub("", cell.source) for cell in shown)
     lengths = [len(source.splitlines()) for source in sources]
-    assert max(lengths) <= 48  # of a class whose methods tell hints and shapes
+    assert max(lengths) <= 45
     if path in CHAPTERS:
         assert statistics.median(lengths) <= 8
 
