@@ -17,7 +17,8 @@ class LengthSampler(Sampler):
     """
 
     def __init__(self, lengths: torch.Tensor, batch_size: int, pool: int = 50):
-        self.lengths, self.batch_size, self.pool = lengths, batch_size, pool
+        # The order is drawn on the CPU, wherever the rows lie.
+        self.lengths, self.batch_size, self.pool = lengths.cpu(), batch_size, pool
 
     def __iter__(self):
         order = torch.randperm(len(self.lengths))

@@ -12,7 +12,7 @@ def to_bytes(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     Source: chapter 8.
     """
     if weights.dim() < 2:
-        return weights, torch.ones(1)
+        return weights, weights.new_ones(1)
     scale = weights.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / 127
     return (weights / scale).round().to(torch.int8), scale
 
