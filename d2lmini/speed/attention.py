@@ -73,7 +73,11 @@ def fast_attention(
 def fastest_attention(queries, keys, values, mask, dropout):
     """fast_attention of what has been checked: its way depends on device, dropout and sizes."""
     if dropout == 0 or not queries.is_cpu:
-        return F.scaled_dot_product_attention(queries, keys, values, mask, dropout)
+        output = F.scaled_dot_product_attention(queries, keys, values, mask, dropout)
+        if mask is None or queries.is_cpu:
+            return output
+        # In float16 on CUDA, a query that may attend to nothing got a mean of the values.
+        return torch.where(mask.any(dim=-1, keepdim=True), output, 0.0)
     width = queries.shape[1] * queries.shape[3]
     if width <= NARROW and keys.shape[2] <= SHORT:
         return narrow_attention(queries, keys, values, mask, dropout)
