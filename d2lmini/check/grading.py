@@ -121,7 +121,8 @@ def grade_with_share(found: Exercise, answer: Callable) -> tuple[str, str, float
     except NotAttempted:
         return NOT_ATTEMPTED, "Replace the line that raises NotImplementedError.", 0.0
     except WrongAnswer as error:
-        share = share_right(found, error.agrees) if error.agrees else 0.0
+        with CPU:
+            share = share_right(found, error.agrees) if error.agrees else 0.0
         return error.verdict, str(error) + printed.shown(), share
     except Ended as error:
         return WRONG, str(error) + printed.shown(), 0.0

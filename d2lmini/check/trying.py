@@ -152,8 +152,8 @@ def draws(block, *inputs):
 def other(X):
     """Other contents of the same kind: every entry differs from that of X; ids stay ids."""
     if X.is_floating_point():
-        generator = torch.Generator().manual_seed(1)
-        return X + 1 + torch.rand(X.shape, generator=generator).to(X)
+        generator = torch.Generator("cpu").manual_seed(1)
+        return X + 1 + torch.rand(X.shape, generator=generator, device="cpu").to(X)
     low, high = X.min(), X.max()
     if low == high:
         raise ValueError(
@@ -165,11 +165,11 @@ def other(X):
 def drawn_like(X, seed, shape=None):
     """Draw normal numbers, or ids in the range of X: the same on each device, in each call."""
     shape = X.shape if shape is None else shape
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator("cpu").manual_seed(seed)
     if X.is_floating_point():
-        return torch.randn(shape, generator=generator).to(X)
+        return torch.randn(shape, generator=generator, device="cpu").to(X)
     low, high = X.min().item(), X.max().item()
-    return torch.randint(low, high + 1, shape, generator=generator).to(X)
+    return torch.randint(low, high + 1, shape, generator=generator, device="cpu").to(X)
 
 
 def difference(A, B):

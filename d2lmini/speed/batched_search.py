@@ -232,7 +232,8 @@ def beam_search_batch(
     state = take_rows(state, rows)
     tokens = src.new_full((len(src) * beam_size, 1), bos)  # (batch * beams, steps)
     # Ranked on the CPU: not every device has float64.
-    totals = torch.full((len(src), beam_size), float("-inf"), dtype=torch.float64)
+    shape, cpu = (len(src), beam_size), torch.device("cpu")
+    totals = torch.full(shape, float("-inf"), dtype=torch.float64, device=cpu)
     totals[:, 0], caches = 0.0, None
     running, ended = [*range(len(src))], [[] for _ in src]  # sentences
     for _ in range(num_steps):
@@ -243,7 +244,7 @@ def beam_search_batch(
         ways = log_probs.shape[1]
         log_probs = log_probs.cpu().double().view(len(running), beam_size, ways)
         totals, best = (totals[..., None] + log_probs).flatten(1).topk(beam_size)
-        first_row = beam_size * torch.arange(len(running))[:, None]
+        first_row = beam_size * torch.arange(len(running), device=cpu)[:, None]
         chosen = words.cpu().view(len(running), -1).gather(1, best)  # (running, beams)
         parents = (first_row + best // ways).flatten().to(src.device)
         tokens = torch.cat([tokens[parents], chosen.view(-1, 1).to(src.device)], dim=1)
@@ -254,7 +255,8 @@ def beam_search_batch(
             ended[running[i]].append(Hypothesis(row, totals[i, j].item()))
         totals[chosen == eos] = float("-inf")
         goes_on = totals.isfinite().any(dim=1)
-        goes_on &= torch.tensor([len(ended[i]) < beam_size for i in running])
+        can_end = [len(ended[i]) < beam_size for i in running]
+        goes_on &= torch.tensor(can_end, device=cpu)
         if not goes_on.all():
             rows = goes_on.repeat_interleave(beam_size).to(src.device)
             tokens, state, caches = take_rows((tokens, state, caches), rows)
