@@ -102,7 +102,9 @@ def loss_is_of_real_tokens(loss, X):
     """A net that knows nothing has the loss log(vocabulary), whatever the padding."""
 
     def flat(logits):
-        return loss(logits, torch.zeros(3, STEPS, dtype=torch.long), LENS)
+        return loss(
+            logits, torch.zeros(3, STEPS, dtype=torch.long), LENS.to(logits.device)
+        )
 
     due = torch.tensor(WIDTH).log()
     return check.matches(flat, lambda logits: due, torch.zeros_like(X))
@@ -288,10 +290,11 @@ def test_rounding_in_half_precision_is_no_leak(X):
 
 
 def test_a_block_that_sees_too_little(X):
-    mask = padding_mask(LENS, STEPS)
+    lens = LENS.to(X.device)
+    mask = padding_mask(lens, STEPS)
     attend = check.as_block(scaled_dot_product_attention)
     assert check.sees_what_it_may(attend, X, mask)
-    shorter = padding_mask(LENS - 1, STEPS)
+    shorter = padding_mask(lens - 1, STEPS)
     found = check.sees_what_it_may(lambda X, mask: attend(X, shorter), X, mask)
     assert not found
     assert found.sentence == "The output at position 0 does not depend on position 5."
@@ -300,7 +303,7 @@ def test_a_block_that_sees_too_little(X):
 def test_incremental_reads_one_or_more_at_once_and_the_caches_of_a_whole_decoder(X):
     block = DecoderBlock(WIDTH, 16, 2, 0.1)
     decoder = TransformerDecoder(9, WIDTH, 16, 2, 2, 0.1)
-    mask = padding_mask(LENS, STEPS)
+    mask = padding_mask(LENS.to(X.device), STEPS)
     for at_once in (1, 2, 4):
         assert check.incremental(block, X, X, mask, at_once)
         assert check.incremental(decoder, tokens(), X, mask, at_once)

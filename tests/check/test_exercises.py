@@ -26,8 +26,6 @@ from d2lmini.course.assignment import needed
 from d2lmini.support.chapters import EXERCISE_PAGES
 from tools.extensions.portable import expanded
 
-pytestmark = pytest.mark.usefixtures("each_device")
-
 BOOK = Path(__file__).parents[2] / "book"
 EXERCISES = grading.all_exercises()
 STUB = re.compile(r'check\.exercise\("([\w-]+)", (\w+)\)')
@@ -300,7 +298,8 @@ def test_most_cases_right_is_almost():
         return found.reference(lens[:1].expand(len(lens)), num_steps, width)
 
     smallest = "lens = [2, 1], num_steps = 2, width = 2"  # of three
-    message = says(found, first_sentence, smallest, verdict=ALMOST)
+    with torch.device("meta"):  # as above
+        message = says(found, first_sentence, smallest, verdict=ALMOST)
     assert message.startswith("4 of 7 cases agree. The numbers differ")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from conftest import SRC, TGT, random_net
+from conftest import SRC, TGT, generator, random_net
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +12,6 @@ from d2lmini.speed.batched_search import at_random, extend, most_probable
 
 pytestmark = pytest.mark.usefixtures("each_device")
 
-CPU = torch.device("cpu")
 ENDS = Vocab.bos, Vocab.eos
 
 
@@ -82,13 +81,15 @@ def test_it_stops_when_all_have_ended_and_counts_what_came_before():
 @pytest.mark.parametrize("beam_size", [None, 3])
 def test_translations_come_in_the_order_of_the_sentences(beam_size):
     net = random_net(0)
+    device = torch.get_default_device()
     sentences = ["a b c d", "e", "f G", "a a a", "b", "d e f g a b"]
-    found = translate_all(net, sentences, SRC, TGT, 6, CPU, beam_size, batch_size=4)
+    found = translate_all(net, sentences, SRC, TGT, 6, device, beam_size, batch_size=4)
     assert found[:-1] == [
-        predict_seq2seq(net, s, SRC, TGT, 6, CPU, beam_size)[0] for s in sentences[:-1]
+        predict_seq2seq(net, s, SRC, TGT, 6, device, beam_size)[0]
+        for s in sentences[:-1]
     ]  # the last is cut, and predict_seq2seq warns of it
     assert len(set(found)) > 1
-    assert translate_all(net, [], SRC, TGT, 6, CPU) == []
+    assert translate_all(net, [], SRC, TGT, 6, device) == []
 
 
 def test_a_cold_choice_and_a_choice_among_one_are_the_most_probable():
@@ -99,10 +100,10 @@ def test_a_cold_choice_and_a_choice_among_one_are_the_most_probable():
 
 def test_a_choice_at_random_has_the_probabilities_of_the_net():
     row = torch.tensor([0.5, 0.25, 0.15, 0.1])
-    generator = torch.Generator().manual_seed(0)
+    numbers = generator(0)
 
     def shares(**settings):
-        chosen = at_random(**settings, generator=generator)(row.log().expand(20_000, 4))
+        chosen = at_random(**settings, generator=numbers)(row.log().expand(20_000, 4))
         return chosen.bincount(minlength=4) / len(chosen)
 
     squared = row**2 / (row**2).sum()
@@ -117,7 +118,7 @@ def test_sampling_writes_different_texts_and_the_same_with_the_same_numbers():
     net, (src, lens) = random_net(1), some_sentences()
 
     def sampled(seed):
-        choose = at_random(generator=torch.Generator().manual_seed(seed))
+        choose = at_random(generator=generator(seed))
         return [h.tokens for h in generate(net, src, lens, *ENDS, 7, choose)]
 
     assert sampled(0) == sampled(0) != sampled(1)

@@ -142,7 +142,10 @@ def test_writing_on_is_one_token_after_the_other():
         (lambda: GroupedQueryAttention(16, 4, 0), r"num_kv_heads \(0\)"),
         (lambda: SwiGLU(16, 0), r"ffn_num_hiddens \(0\)"),
         (lambda: LanguageModel(11, 16, 24, 4, 2, 0, 9), r"num_layers \(0\)"),
-        (lambda: tiny_model()(torch.tensor([[11]])), r"tokens \(11\) must be at most"),
+        (
+            lambda: tiny_model()(torch.tensor([[11]], device="cpu")),
+            r"tokens \(11\) must be at most",
+        ),
         (lambda: tiny_model()(torch.tensor([1])), "tokens"),
         (lambda: extend(tiny_model(), torch.tensor([[1]]), 0), r"num_steps \(0\)"),
         (lambda: extend(tiny_model(), [[1]], 3), "tokens"),

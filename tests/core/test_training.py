@@ -40,7 +40,7 @@ def toy_data(batch_size=3):
 
 
 def weights(net):
-    return {name: p.clone() for name, p in net.state_dict().items()}
+    return {name: p.cpu().clone() for name, p in net.state_dict().items()}
 
 
 def same(a, b):
@@ -105,7 +105,7 @@ def test_the_loss_of_an_epoch_is_per_token_and_counts_real_tokens(device):
             nats -= row[range(length), labels[:length]].sum().item()
             num_tokens += length.item()
     assert num_tokens == 15
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.0)
+    optimizer = torch.optim.SGD(net.to(device).parameters(), lr=0.0)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(0))
     with mock.patch("time.perf_counter", side_effect=[0.0, 2.0]):
         loss, tokens_per_sec = train_epoch(net, data, LOSS, optimizer, schedule, device)
@@ -114,7 +114,7 @@ def test_the_loss_of_an_epoch_is_per_token_and_counts_real_tokens(device):
 
 
 def test_the_schedule_moves_once_a_step(device):
-    net = tiny_net()
+    net = tiny_net().to(device)
     optimizer = torch.optim.SGD(net.parameters(), lr=1.0)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(4))
     assert schedule.get_last_lr() == [0.25]
@@ -190,7 +190,7 @@ def test_a_gradient_that_is_not_finite_counts_too(device):
         calls.append(1)
         return gradient * (math.inf if len(calls) == 3 else 1.0)
 
-    net.decoder.output.weight.register_hook(third)
+    net.to(device).decoder.output.weight.register_hook(third)
     optimizer = torch.optim.Adam(net.parameters())
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(0))
     with pytest.raises(NotFiniteError, match="at step 3 they are not") as error:
@@ -227,12 +227,14 @@ def test_ctrl_c_returns_what_was_trained(capsys, at, epochs, steps, device):
     assert f"stopped by hand after {epochs} epochs" in capsys.readouterr().err
 
     torch.manual_seed(1)
-    optimizer = torch.optim.Adam(reference.train().parameters(), lr=0.01, fused=True)
+    reference.train().to(device)
+    optimizer = torch.optim.Adam(reference.parameters(), lr=0.01, fused=True)
     data = toy_data()
     batches_in_order = itertools.chain.from_iterable(iter(data) for _ in range(3))
     for batch in itertools.islice(batches_in_order, steps):
+        batch = [array.to(device) for array in batch]
         train_step(reference, batch, LOSS, optimizer)
-    assert same(weights(net.net), weights(reference))
+    torch.testing.assert_close(weights(net.net), weights(reference))
 
 
 def test_ctrl_c_in_an_epoch_that_went_wrong(capsys, device):
@@ -301,7 +303,7 @@ def test_the_validation_loss_is_that_of_evaluate(device):
     history = train(net, squares(), squared_error, 0.02, 3, device, val_batches=val)
     assert list(history.columns) == ["loss", "items_per_sec", "val_loss"]
     assert net.training
-    x, y, _ = val.dataset.tensors
+    x, y, _ = (tensor.to(device) for tensor in val.dataset.tensors)
     net.eval()
     expected = (net(x) - y).square().mean().item()
     assert history.val_loss.iloc[-1] == pytest.approx(expected, abs=1e-6)

@@ -63,7 +63,9 @@ def test_a_wide_beam_finds_the_best():
 
 def test_predict_gives_words_and_the_weights_of_the_pass():
     net = random_net(0)
-    translation, weights = predict_seq2seq(net, "a b", SRC, TGT, 6, CPU)
+    translation, weights = predict_seq2seq(
+        net, "a b", SRC, TGT, 6, torch.get_default_device()
+    )
     steps = weights.decoder.shape[-1]
     assert len(translation.split()) in (steps, steps - 1)
     assert weights.encoder.shape == (2, 2, 6, 6)
@@ -71,7 +73,8 @@ def test_predict_gives_words_and_the_weights_of_the_pass():
     assert weights.cross.shape == (2, 2, steps, 6)
     assert (weights.cross[..., 3:] == 0).all()  # a, b, <eos>; the rest is padding
     torch.testing.assert_close(weights.cross.sum(-1), torch.ones(2, 2, steps))
-    src, lens = encode(["a b"], SRC, 6)
+    device = torch.get_default_device()
+    src, lens = (array.to(device) for array in encode(["a b"], SRC, 6))
     tokens = greedy_search(net, src, lens, Vocab.bos, Vocab.eos, 6).tokens
     net(src, torch.tensor([tokens[:-1]]), lens)  # <bos>, and all tokens but the last
     masks, cross = net.decoder.attention_weights
