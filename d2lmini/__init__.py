@@ -1,4 +1,4 @@
-"""The Transformer in small pieces, one module a concept, in the order of the book."""
+"""The Transformer in small pieces, one module per concept, in the order of the book."""
 
 from importlib import import_module
 
@@ -51,7 +51,7 @@ from d2lmini.translation import bleu, corpus_bleu, predict_seq2seq
 
 __version__ = "0.1.0"
 
-# Loaded at first use: matplotlib takes ten times as long as all the rest.
+# Loaded on first use: matplotlib takes ten times as long to import as all the rest.
 PLOTS = (
     "show_curves", "show_flow", "show_heatmaps", "show_square", "show_table", "show_transformer",
 )  # fmt: skip

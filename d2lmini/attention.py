@@ -24,12 +24,12 @@ def scaled_dot_product_attention(
 ) -> tuple[Tensor, Tensor]:
     """softmax(Q Kᵀ / sqrt(head_size)) V.
 
-    In float16 a score above 65,504 becomes infinite, and its row NaN; speed.attention adds up
-    in float32, and stays finite.
+    In float16 a score above 65,504 overflows to infinity, and its row becomes NaN;
+    speed.attention accumulates in float32 and stays finite.
 
     Args:
         mask: boolean, True = may attend; None = attend to everything.
-        dropout: probability with which a weight is dropped.
+        dropout: probability of dropping a weight.
     Shapes:
         queries: (batch, heads, queries, head_size)
         keys, values: (batch, heads, keys, head_size)
@@ -50,16 +50,16 @@ def scaled_dot_product_attention(
 
 
 class MultiHeadAttention(nn.Module):
-    """num_heads attentions side by side, each on its own projection of all the features.
+    """num_heads attentions in parallel, each on its own projection of all features.
 
-    After a forward pass, attention_weights gives the weights of that pass, before dropout,
-    (batch, heads, queries, keys). Queries and keys are kept for it, the weights are not: for
-    a long sequence they are by far the largest tensor of the pass.
+    After a forward pass, attention_weights returns its weights before dropout, (batch, heads,
+    queries, keys). They are recomputed from the queries and keys, not stored: for a long
+    sequence they are by far the largest tensor of the pass.
 
     Args:
         num_hiddens: width of queries, keys, values and output.
         num_heads: must divide num_hiddens.
-        dropout: probability with which a weight is dropped in training.
+        dropout: probability of dropping a weight in training.
         bias: whether the four projections have one.
     Raises:
         TypeError, ValueError: num_heads does not divide num_hiddens, or a shape is wrong.
@@ -83,14 +83,14 @@ class MultiHeadAttention(nn.Module):
         self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None,
         projected: bool = False,
     ) -> Tensor:  # fmt: skip
-        """Attend to keys, and fetch a mean of values for each query.
+        """Attend to the keys, and return a weighted mean of the values for each query.
 
         Args:
             mask: boolean, True = may attend; None = attend to everything.
-            projected: whether keys and values come from project already.
+            projected: whether keys and values are already projected, by project.
         Shapes:
-            queries: (batch, queries, num_hiddens), and so the result
-            keys, values: (batch, keys, num_hiddens), or, projected, as project returns them
+            queries, result: (batch, queries, num_hiddens)
+            keys, values: (batch, keys, num_hiddens); if projected, as project returns them
             mask: broadcastable to (batch, heads, queries, keys)
         """
         check_floats("queries", queries, "batch", "steps", self.num_hiddens)
@@ -103,12 +103,12 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(output)
 
     def project(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values as the heads see them; a decoder keeps them for its next step.
+        """Project keys and values for each head; a decoder caches them while it decodes.
 
         Shapes:
             keys, values: (batch, keys, num_hiddens)
         Returns:
-            K and V, (batch, heads, keys, head_size) each.
+            K and V, each (batch, heads, keys, head_size).
         """
         check_floats("keys", keys, "batch", "steps", self.num_hiddens)
         check_floats("values", values, *keys.shape)
@@ -116,17 +116,17 @@ class MultiHeadAttention(nn.Module):
 
     @property
     def attention_weights(self) -> Tensor:
-        """Weights of the last pass, (batch, heads, queries, keys); recomputed when asked for.
+        """Weights of the last pass, (batch, heads, queries, keys); recomputed on each access.
 
         Raises:
-            ValueError: there was no pass yet.
+            ValueError: there has been no pass yet.
         """
         check_last_pass(self.last_pass)
         Q, K, mask = self.last_pass
         return scaled_dot_product_attention(Q, K, K, mask)[1]  # K stands in for V
 
     def __getstate__(self):  # for torch.save and copy.deepcopy
-        """What is saved or copied: all but the last pass."""
+        """State to save or copy: everything but the last pass."""
         return self.__dict__ | {"last_pass": None}
 
     def split_heads(self, X: Tensor) -> Tensor:

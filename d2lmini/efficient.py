@@ -1,4 +1,4 @@
-"""Causal attention whose cost grows with the length of the text, not with its square."""
+"""Causal attention whose cost grows linearly with the length of the text."""
 
 import torch
 from torch.nn import functional as F
@@ -12,7 +12,7 @@ def windowed_attention(
     """Each query attends to window keys: the one at its own position and those just before.
 
     Shapes:
-        queries, keys, values: (batch, heads, steps, head_size), and so the result
+        queries, keys, values, result: (batch, heads, steps, head_size)
     Raises:
         TypeError, ValueError: see arguments.check_self_attention; window is less than 1.
     Source: Beltagy et al. 2020, section 3.1; chapter 13.
@@ -20,7 +20,7 @@ def windowed_attention(
     check_self_attention(queries, keys, values)
     check_arguments(window=window)
     steps, device = queries.shape[2], queries.device
-    # Blocks of the size of the window: what a query may see is in its own or the one before.
+    # Blocks as long as the window: a query sees only its own block and the one before.
     Q, K, V = (
         F.pad(X, (0, 0, 0, -steps % window)).unflatten(2, (-1, window))
         for X in (queries, keys, values)
@@ -38,16 +38,16 @@ def windowed_attention(
 def linear_attention(
     queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
 ) -> torch.Tensor:
-    """Weights f(q) · f(k) instead of e to the q · k, so that sums of keys can be kept.
+    """Attention with weights f(q) · f(k) instead of exp(q · k), so that running sums suffice.
 
     Shapes:
-        queries, keys, values: (batch, heads, steps, head_size), and so the result
+        queries, keys, values, result: (batch, heads, steps, head_size)
     Raises:
         TypeError, ValueError: see arguments.check_self_attention.
     Source: Katharopoulos et al. 2020, section 3; chapter 13.
     """
     check_self_attention(queries, keys, values)
-    Q, K = F.elu(queries) + 1, F.elu(keys) + 1  # f: all are positive
+    Q, K = F.elu(queries) + 1, F.elu(keys) + 1  # f is always positive
     sums = (K[..., None] * values[..., None, :]).cumsum(dim=2)
     # sums: (batch, heads, steps, head_size, head_size)
     total = (Q * K.cumsum(dim=2)).sum(dim=-1, keepdim=True)  # (batch, heads, steps, 1)

@@ -21,13 +21,13 @@ def greedy_search(
     net: nn.Module, src: Tensor, src_valid_lens: Tensor | None, bos: int, eos: int,
     num_steps: int,
 ) -> Hypothesis:  # fmt: skip
-    """Take the most probable token at each step, until <eos> or num_steps tokens.
+    """Take the most probable token at each decoding step, until <eos> or num_steps tokens.
 
     Shapes:
         src: (1, source steps)
         src_valid_lens: (1,); None = no padding
     Raises:
-        TypeError, ValueError: see arguments.check_search; src is more than one sentence.
+        TypeError, ValueError: see arguments.check_search; src holds more than one sentence.
     Source: chapter 8.
     """
     check_search(net, src, bos, eos, num_steps)
@@ -48,16 +48,16 @@ def beam_search(
     net: nn.Module, src: Tensor, src_valid_lens: Tensor | None, bos: int, eos: int,
     num_steps: int, beam_size: int,
 ) -> list[Hypothesis]:  # fmt: skip
-    """Keep the beam_size most probable hypotheses at each step.
+    """Keep the beam_size most probable hypotheses at each decoding step.
 
     Shapes:
         src: (1, source steps)
         src_valid_lens: (1,); None = no padding
     Returns:
-        At most beam_size hypotheses, ranked by log-probability per token; those that did not
-        end within num_steps come last.
+        At most beam_size hypotheses, ranked by log-probability per token; those without <eos>
+        after num_steps come last.
     Raises:
-        TypeError, ValueError: as greedy_search, or beam_size is less than 1.
+        TypeError, ValueError: as for greedy_search, or beam_size is less than 1.
     Source: Sutskever et al. 2014, section 3.2; chapter 8.
     """
     check_search(net, src, bos, eos, num_steps, beam_size)
@@ -65,7 +65,7 @@ def beam_search(
     memory_mask = padding_mask(src_valid_lens, src.shape[1])
     growing, ended = [Hypothesis([bos], 0.0)], []
     for _ in range(num_steps):
-        # All steps again, without a cache: beams branch and die, and rows would change places.
+        # Recompute the prefix each time: beams branch and die, so cache rows would move.
         tokens = [h.tokens for h in growing]
         tokens = torch.tensor(tokens, device=src.device)  # (beams, steps)
         memories = memory.expand(len(growing), -1, -1)
@@ -84,9 +84,9 @@ def beam_search(
         if not growing or len(ended) >= beam_size:
             break
     ended.sort(key=log_prob_per_token, reverse=True)
-    return (ended + growing)[:beam_size]  # growing: of one length, so in order
+    return (ended + growing)[:beam_size]  # growing: equal lengths, so in order
 
 
 def log_prob_per_token(hypothesis: Hypothesis) -> float:
-    """Mean log-probability of the tokens after <bos>; comparable between lengths."""
+    """Mean log-probability of the tokens after <bos>; comparable across lengths."""
     return hypothesis.log_prob / (len(hypothesis.tokens) - 1)

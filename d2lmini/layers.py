@@ -1,4 +1,4 @@
-"""The two other parts of a block: the position-wise network, and add & norm."""
+"""The other two parts of a block: the position-wise FFN, and add & norm."""
 
 from torch import Tensor, nn
 
@@ -6,14 +6,14 @@ from d2lmini.support.arguments import check_arguments, check_floats
 
 
 class PositionWiseFFN(nn.Module):
-    """The same two-layer network at each position.
+    """A two-layer feed-forward network (FFN), the same at each position.
 
     Args:
         num_hiddens: width of the input.
         ffn_num_hiddens: width of the hidden layer.
         num_outputs: width of the output; num_hiddens when None.
     Raises:
-        TypeError, ValueError: a size is not a count, or X has another width.
+        TypeError, ValueError: a size is not a count, or X has the wrong width.
     Source: Vaswani et al. 2017, section 3.3; chapter 5.
     """
 
@@ -39,10 +39,10 @@ class AddNorm(nn.Module):
 
     Args:
         num_hiddens: size of the last axis, the only one that is normalised.
-        dropout: probability with which an element of the branch is dropped.
+        dropout: probability of dropping an element of the branch.
     Raises:
-        TypeError: num_hiddens is no whole number, such as a shape.
-        ValueError: X and Y differ in shape, or X has another width.
+        TypeError: num_hiddens is not an integer (a shape, for example).
+        ValueError: X and Y differ in shape, or X has the wrong width.
     Source: Vaswani et al. 2017, section 3.1; Ba et al. 2016; chapter 6.
     """
 
@@ -54,10 +54,10 @@ class AddNorm(nn.Module):
         self.norm = nn.LayerNorm(num_hiddens)
 
     def forward(self, X: Tensor, Y: Tensor) -> Tensor:
-        """Add & norm; X, the input of a part of a block, Y, its output, and the result.
+        """Apply add & norm to X, the input of a part of a block, and Y, its output.
 
         Shapes:
-            X, Y: (batch, steps, num_hiddens), and so the result
+            X, Y, result: (batch, steps, num_hiddens)
         """
         check_floats("X", X, ..., self.num_hiddens)
         check_floats("Y", Y, *X.shape)

@@ -1,7 +1,7 @@
-"""What a network is trained on. A loss is called with (net, batch) and returns (mean, count).
+"""Training losses. A loss is called with (net, batch) and returns (mean, count).
 
-The mean is what is differentiated; the count says over how many items it was taken, so that the
-means of batches of different size can be put together.
+The mean is differentiated; the count is the number of items it was taken over, so that the means of
+batches of different sizes can be combined.
 """
 
 import torch
@@ -15,7 +15,7 @@ from d2lmini.support.arguments import (
     check_parts,
 )
 
-IGNORED = -100  # a label that is no token: cross-entropy leaves it out of sum and count
+IGNORED = -100  # not a token: cross-entropy leaves this label out of sum and count
 
 
 def masked_cross_entropy(
@@ -31,7 +31,7 @@ def masked_cross_entropy(
     Shapes:
         logits: (batch, steps, vocab_size)
         labels: (batch, steps)
-        valid_lens: (batch,), the number of real tokens of each row
+        valid_lens: (batch,), the number of real tokens in each row
     Returns:
         Mean nats per non-pad target token, a scalar.
     Raises:
@@ -53,9 +53,9 @@ def shift_right(labels: torch.Tensor, bos: int) -> torch.Tensor:
     """The decoder's input under teacher forcing: <bos>, then all labels but the last.
 
     Shapes:
-        labels: (batch, steps), and so the result
+        labels, result: (batch, steps)
     Raises:
-        TypeError, ValueError: labels are no integers of that shape, or bos is no id.
+        TypeError, ValueError: labels are not integers of that shape, or bos is not an id.
     Source: chapter 8.
     """
     check_integers("labels", labels, "batch", "steps")
@@ -66,7 +66,7 @@ def shift_right(labels: torch.Tensor, bos: int) -> torch.Tensor:
 def seq2seq_loss(
     net: nn.Module, batch: tuple, bos: int, label_smoothing: float = 0.0
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Teacher forcing: how well net predicts each target token from those before it.
+    """Cross-entropy of each target token given those before it (teacher forcing).
 
     Args:
         net: called with (src, tgt, src_valid_lens); returns logits (batch, steps, vocab_size).
@@ -84,11 +84,11 @@ def seq2seq_loss(
 
 
 def next_token_loss(net: nn.Module, batch: tuple, bos: int) -> tuple:
-    """How well a language model predicts each token of a text from those before it.
+    """Cross-entropy of each token of a text given those before it, for a language model.
 
     Args:
         batch: (tokens, valid_lens), see data.encode.
-        bos: what it reads before the first token.
+        bos: what the model reads before the first token.
     Returns:
         Mean nats per token, and the number of tokens.
     Source: chapter 13.

@@ -12,10 +12,10 @@ from d2lmini.support.arguments import (
 
 
 def padding_mask(valid_lens: Tensor | None, num_steps: int) -> Tensor | None:
-    """Keys that hold a real token, for a batch of padded sequences.
+    """Mark the keys that hold a real token, in a batch of padded sequences.
 
     Args:
-        valid_lens: number of real tokens of each sequence, integers in [0, num_steps]; None =
+        valid_lens: number of real tokens in each sequence, integers in [0, num_steps]; None =
             no padding.
         num_steps: padded length, in tokens.
     Shapes:
@@ -25,7 +25,7 @@ def padding_mask(valid_lens: Tensor | None, num_steps: int) -> Tensor | None:
         attend to everything.
     Raises:
         TypeError: valid_lens does not hold integers, or num_steps is not an integer.
-        ValueError: valid_lens is not one-dimensional or leaves [0, num_steps].
+        ValueError: valid_lens is not one-dimensional, or not within [0, num_steps].
     Source: chapter 2.
     """
     if valid_lens is None:
@@ -42,15 +42,15 @@ def causal_mask(
     num_keys: int | None = None,
     device: torch.device | str | None = None,
 ) -> Tensor:
-    """No position may attend to a later one.
+    """Let no position attend to a later one.
 
-    With more keys than queries, the queries are the last positions of the sequence:
-    this is what one step of incremental decoding needs.
+    With more keys than queries, the queries are the last positions of the sequence, as when
+    decoding with a cache.
 
     Args:
         num_queries: number of query positions.
         num_keys: number of key positions, at least num_queries; num_queries when None.
-        device: where the mask is made.
+        device: where to create the mask.
     Returns:
         Boolean (num_queries, num_keys).
     Raises:
@@ -64,7 +64,7 @@ def causal_mask(
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Softmax over the last axis; masked entries get exactly 0, also where all are masked.
+    """Softmax over the last axis; masked entries get exactly 0, even if all are masked.
 
     Args:
         scores: real numbers, any floating dtype; not changed.
@@ -73,7 +73,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
         scores: (..., queries, keys)
         mask: broadcastable to scores
     Returns:
-        Weights of the shape of scores; each row sums to 1, or to 0 if all of it is masked.
+        Weights of the same shape as scores; each row sums to 1, or to 0 if fully masked.
     Raises:
         TypeError, ValueError: see arguments.check_mask.
     Source: Vaswani et al. 2017, section 3.2.3; chapter 2.
@@ -83,5 +83,5 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is None:
         return torch.softmax(scores, dim=-1)
     weights = torch.softmax(torch.where(mask, scores, float("-inf")), dim=-1)
-    # A row that is masked throughout is 0 / 0 = NaN at this point.
+    # A fully masked row is 0 / 0 = NaN at this point.
     return torch.where(mask, weights, 0.0)

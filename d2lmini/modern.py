@@ -1,4 +1,4 @@
-"""Blocks of today's language models, beside those of 2017, and a small model made of them.
+"""The building blocks of current language models, and a small model made of them.
 
 Pre-norm, RMSNorm, rotary positions, grouped queries, SwiGLU.
 """
@@ -21,7 +21,7 @@ from d2lmini.support.arguments import (
 
 
 class RMSNorm(nn.Module):
-    """Each token divided by the root of the mean of its squares; no mean is subtracted.
+    """Divide each token by its root mean square; subtract no mean.
 
     Args:
         num_hiddens: width of a token.
@@ -43,14 +43,14 @@ class RMSNorm(nn.Module):
 
 
 def rotate(X: Tensor, start: int = 0) -> Tensor:
-    """Rotary positions: features 2j and 2j + 1 turned as hand j turns from position 0 on.
+    """Rotary positions: turn features 2j and 2j + 1 as far as hand j has turned since position 0.
 
     Args:
-        start: position of the first step.
+        start: position of the first token.
     Shapes:
-        X: (batch, heads, steps, head_size), head_size even; and so the result
+        X, result: (batch, heads, steps, head_size), head_size even
     Raises:
-        TypeError, ValueError: X has another shape, head_size is odd, or start is negative.
+        TypeError, ValueError: X has the wrong shape, head_size is odd, or start is negative.
     Source: Su et al. 2024; chapters 3 and 12.
     """
     check_floats("X", X, "batch", "heads", "steps", "head_size")
@@ -65,25 +65,25 @@ def rotate(X: Tensor, start: int = 0) -> Tensor:
 
 
 class KVCache(NamedTuple):
-    """Keys and values that an attention keeps for its next step.
+    """Keys and values that an attention layer keeps for the next decoding step.
 
     Source: chapter 13.
     """
 
-    K: Tensor  # turned already, (batch, num_kv_heads, steps so far, head_size)
+    K: Tensor  # already rotated, (batch, num_kv_heads, steps so far, head_size)
     V: Tensor
 
 
 class GroupedQueryAttention(nn.Module):
-    """Causal self-attention in which several heads of queries share keys and values.
+    """Causal self-attention in which several query heads share keys and values.
 
-    Queries and keys are turned by their positions. With as many heads of keys as of queries it
-    is multi-head attention, with one it is multi-query attention.
+    Queries and keys are rotated by their positions. With as many key heads as query heads this
+    is multi-head attention; with one key head, multi-query attention.
 
     Args:
         num_hiddens: width.
-        num_heads: of queries; must divide num_hiddens.
-        num_kv_heads: of keys and values; must divide num_heads.
+        num_heads: number of query heads; must divide num_hiddens.
+        num_kv_heads: number of key and value heads; must divide num_heads.
     Source: Ainslie et al. 2023; chapter 13.
     """
 
@@ -103,7 +103,7 @@ class GroupedQueryAttention(nn.Module):
     def forward(
         self, X: Tensor, cache: KVCache | None = None
     ) -> tuple[Tensor, KVCache]:
-        """Attend, and return the cache for the next step, too.
+        """Attend, and also return the cache for the next decoding step.
 
         Shapes:
             X: (batch, steps, num_hiddens): the whole text, or what follows the cache
@@ -116,7 +116,7 @@ class GroupedQueryAttention(nn.Module):
         if cache is not None:
             K = torch.cat([cache.K, K], dim=2)  # (batch, heads, all steps, head_size)
             V = torch.cat([cache.V, V], dim=2)
-        # heads of queries for each of keys
+        # query heads per key head
         shared = self.num_heads // self.num_kv_heads
         keys, values = (part.repeat_interleave(shared, dim=1) for part in (K, V))
         mask = causal_mask(X.shape[1], K.shape[2], X.device)
@@ -130,7 +130,7 @@ class GroupedQueryAttention(nn.Module):
 
 
 class SwiGLU(nn.Module):
-    """A position-wise network whose hidden units are products: silu(W_gate x) · W_up x.
+    """A position-wise FFN whose hidden units are products: silu(W_gate x) · W_up x.
 
     Args:
         num_hiddens: width of the input and the output.
@@ -153,13 +153,13 @@ class SwiGLU(nn.Module):
 
 
 class ModernBlock(nn.Module):
-    """Attention, then the FFN, each after a norm and with a shortcut of its own (pre-norm).
+    """Attention, then the FFN, each after a norm and with its own residual connection (pre-norm).
 
     Args:
         num_hiddens: width.
         ffn_num_hiddens: width inside the FFN.
-        num_heads: of queries; must divide num_hiddens.
-        num_kv_heads: of keys and values; must divide num_heads.
+        num_heads: number of query heads; must divide num_hiddens.
+        num_kv_heads: number of key and value heads; must divide num_heads.
     Source: Touvron et al. 2023; chapter 13.
     """
 
@@ -175,14 +175,14 @@ class ModernBlock(nn.Module):
     def forward(
         self, X: Tensor, cache: KVCache | None = None
     ) -> tuple[Tensor, KVCache]:
-        """One block, and the cache for its next step; X (batch, steps, num_hiddens)."""
+        """Apply the block to X (batch, steps, num_hiddens); also return the new cache."""
         attended, cache = self.attention(self.norm1(X), cache)
         X = X + attended
         return X + self.ffn(self.norm2(X)), cache
 
 
 class LanguageModel(nn.Module):
-    """Scores each token that could follow a text.
+    """A decoder-only Transformer that scores each token that could follow a text.
 
     The output layer reuses the embedding (tied weights).
 
@@ -190,10 +190,10 @@ class LanguageModel(nn.Module):
         vocab_size: number of tokens.
         num_hiddens: width.
         ffn_num_hiddens: width inside the FFN.
-        num_heads: of queries; must divide num_hiddens.
-        num_kv_heads: of keys and values; must divide num_heads.
+        num_heads: number of query heads; must divide num_hiddens.
+        num_kv_heads: number of key and value heads; must divide num_heads.
         num_layers: number of blocks.
-        max_len: longest text, in tokens; training never shows a longer one.
+        max_len: maximum text length in tokens, as in training.
     Source: Radford et al. 2019; chapter 13.
     """
 
@@ -206,7 +206,7 @@ class LanguageModel(nn.Module):
         check_arguments(num_layers=num_layers, max_len=max_len)
         self.max_len = max_len
         self.embedding = nn.Embedding(vocab_size, num_hiddens)
-        # Logits of tied weights are products with these: a row of length 1 keeps them small.
+        # With tied weights, logits are products with these rows: length 1 keeps them small.
         nn.init.normal_(self.embedding.weight, std=num_hiddens**-0.5)
         sizes = num_hiddens, ffn_num_hiddens, num_heads, num_kv_heads
         self.blocks = nn.ModuleList(ModernBlock(*sizes) for _ in range(num_layers))
@@ -215,7 +215,7 @@ class LanguageModel(nn.Module):
     def forward(
         self, tokens: Tensor, caches: list[KVCache] | None = None
     ) -> tuple[Tensor, list[KVCache]]:
-        """Logits (batch, steps, vocab_size), and the caches for the next step, one a block.
+        """Logits (batch, steps, vocab_size), and the caches for the next decoding step.
 
         Shapes:
             tokens: (batch, steps), integers: the whole text, or what follows the caches

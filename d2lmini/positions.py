@@ -30,7 +30,7 @@ def sinusoidal_table(num_steps: int, num_hiddens: int) -> Tensor:
 
 
 class PositionalEncoding(nn.Module):
-    """Adds the sinusoidal table to X, then applies dropout.
+    """Add the sinusoidal table to X, then apply dropout.
 
     Args:
         num_hiddens: width, even.
@@ -45,23 +45,23 @@ class PositionalEncoding(nn.Module):
         super().__init__()
         check_arguments(num_hiddens=num_hiddens, dropout=dropout, max_len=max_len)
         self.dropout = nn.Dropout(dropout)
-        # A buffer moves with .to(device); it is no parameter, so no optimiser changes it.
+        # A buffer moves with .to(device) but is not a parameter: no optimiser changes it.
         self.register_buffer(
             "P", sinusoidal_table(max_len, num_hiddens), persistent=False
         )
 
     def forward(self, X: Tensor, start: int = 0) -> Tensor:
-        """Encode X, whose first step is at position start of its sequence.
+        """Encode X, which begins at position start of its sequence.
 
         Shapes:
-            X: (batch, steps, num_hiddens), and so the result
+            X, result: (batch, steps, num_hiddens)
         """
         check_positions(X, start, *self.P.shape)
         return self.dropout(X + self.P[start : start + X.shape[1]])
 
 
 class LearnedPositionalEncoding(nn.Module):
-    """Adds one trained vector a position to X, then applies dropout.
+    """Add one trained vector per position to X, then apply dropout.
 
     Args:
         num_hiddens: width, even or odd.
@@ -77,10 +77,10 @@ class LearnedPositionalEncoding(nn.Module):
         self.P = nn.Parameter(torch.randn(max_len, num_hiddens))
 
     def forward(self, X: Tensor, start: int = 0) -> Tensor:
-        """Encode X, whose first step is at position start of its sequence.
+        """Encode X, which begins at position start of its sequence.
 
         Shapes:
-            X: (batch, steps, num_hiddens), and so the result
+            X, result: (batch, steps, num_hiddens)
         """
         check_positions(X, start, *self.P.shape)
         return self.dropout(X + self.P[start : start + X.shape[1]])

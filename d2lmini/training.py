@@ -1,4 +1,4 @@
-"""One training loop for every system: it takes a network, batches and a loss."""
+"""One training loop for every network, given batches and a loss."""
 
 import functools
 import math
@@ -21,14 +21,14 @@ from d2lmini.support.arguments import (
 from d2lmini.support.history import History, NotFiniteError
 from d2lmini.support.modes import eval_mode
 
-if TYPE_CHECKING:  # slow to import, and needed for the hints only
+if TYPE_CHECKING:  # slow to import, and only needed for type hints
     import pandas as pd
 
     from d2lmini.data import Vocab
 
 
 def xavier_init(net: nn.Module) -> None:
-    """Draw the weights of every linear layer of net anew, Xavier uniform.
+    """Redraw the weights of every linear layer of net from the Xavier uniform distribution.
 
     Source: Glorot and Bengio 2010; chapter 8.
     """
@@ -41,13 +41,13 @@ def xavier_init(net: nn.Module) -> None:
 def train_step(
     net: nn.Module, batch: tuple, loss: Callable, optimizer: torch.optim.Optimizer
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """One batch forward, one backward, one step of the optimiser.
+    """Take one training step: forward pass, backward pass, update.
 
     Args:
-        loss: called with (net, batch); returns a mean and the count of what it was taken over.
+        loss: called with (net, batch); returns a mean and the number of items in it.
     Returns:
         The mean, the count, and whether mean and gradient are finite: scalars still on the
-        device, so that nothing waits for it.
+        device, so that the host need not wait.
     Source: chapter 8.
     """
     mean, count = loss(net, batch)
@@ -63,13 +63,13 @@ def train_epoch(
     schedule: torch.optim.lr_scheduler.LRScheduler, device: torch.device | str,
     steps: list | None = None, step: Callable = train_step,
 ) -> tuple[float, float]:  # fmt: skip
-    """A training step on each batch.
+    """Take a training step on each batch.
 
     Args:
-        steps: what earlier steps of the epoch gave, if it was interrupted; grows.
-        step: train_step, or what takes its place.
+        steps: results of the epoch's earlier training steps, if it was interrupted; grows.
+        step: train_step, or a replacement.
     Returns:
-        The loss, a mean over all that it counts, and the count per second.
+        The mean loss over all items, and the number of items per second.
     Raises:
         NotFiniteError: a loss or a gradient was not finite; the weights are spoilt.
     Source: chapter 8.
@@ -80,7 +80,7 @@ def train_epoch(
         batch = [array.to(device) for array in batch]
         steps.append(step(net, batch, loss, optimizer))
         schedule.step()
-    # Only here does the host wait for the device: once an epoch, not once a step.
+    # The host waits for the device only here: once per epoch.
     mean, count, finite = on_cpu(steps)
     if not finite.all():
         raise NotFiniteError(step=finite.tolist().index(False) + 1)
@@ -89,7 +89,7 @@ def train_epoch(
 
 
 def on_cpu(rows: list[tuple]) -> list[torch.Tensor]:
-    """Rows of scalars that lie on a device, as one vector a column, on the CPU.
+    """Turn rows of scalars on a device into one vector per column on the CPU.
 
     Source: chapter 8.
     """
@@ -101,7 +101,7 @@ def on_cpu(rows: list[tuple]) -> list[torch.Tensor]:
 
 
 def weighted_mean(mean: torch.Tensor, count: torch.Tensor) -> float:
-    """The mean over all items, from the means of batches and the counts of their items.
+    """The mean over all items, from the mean and the item count of each batch.
 
     Source: chapter 8.
     """
@@ -113,13 +113,13 @@ def weighted_mean(mean: torch.Tensor, count: torch.Tensor) -> float:
 def evaluate(
     net: nn.Module, batches: Iterable, loss: Callable, device: torch.device | str
 ) -> float:
-    """The loss over all batches in eval mode: nothing is dropped, nothing changes.
+    """Compute the loss over all batches in eval mode: no dropout, no updates.
 
     Args:
         batches: a DataLoader or a list; each batch a tuple of tensors.
-        loss: called with (net, batch); returns a mean, and the count of what it was taken over.
+        loss: called with (net, batch); returns a mean and the number of items in it.
     Returns:
-        The mean over all that the loss counts.
+        The mean over all items.
     Source: chapter 8.
     """
     check_evaluation(net, batches, loss, device)
@@ -130,10 +130,10 @@ def evaluate(
 
 
 def warmup(warmup_steps: int) -> Callable[[int], float]:
-    """Factor on the learning rate by step: up linearly for warmup_steps, then 1 / sqrt(step).
+    """Factor on the learning rate: linear for warmup_steps, then proportional to 1 / sqrt(step).
 
     Args:
-        warmup_steps: 0 gives the constant 1.
+        warmup_steps: in training steps; 0 gives the constant 1.
     Source: Vaswani et al. 2017, section 5.3; chapter 8.
     """
     check_arguments(warmup_steps=warmup_steps)
@@ -153,21 +153,21 @@ def train(
 ) -> "pd.DataFrame":  # fmt: skip
     """Train net on any batches with any loss: Adam, gradients clipped to norm 1.
 
-    A progress bar goes to stderr, or plain lines if the variable CI is set. Ctrl-C stops the
-    training. So does a loss that is not finite, at the end of its epoch: a warning names the
-    training step, and the weights go back to those of the last good epoch. A second call
-    keeps the weights, and restarts the optimiser and the warm-up.
+    A progress bar goes to stderr, or plain lines if the variable CI is set. Ctrl-C stops
+    training. So does a non-finite loss, at the end of its epoch: a warning names the training
+    step, and the weights of the last good epoch are restored. A second call keeps the weights
+    but restarts the optimiser and the warm-up.
 
     Args:
         batches: a DataLoader or a list; each batch a tuple of tensors.
-        loss: called with (net, batch); returns a mean, and the count of what it was taken over.
+        loss: called with (net, batch); returns a mean and the number of items in it.
         lr: learning rate; with a warm-up, its peak.
         warmup_steps: see warmup.
         val_batches: if given, the loss on them is measured after each epoch, in eval mode.
-        keep_best: whether net ends with the weights of the epoch of the lowest loss on them.
+        keep_best: whether net ends with the weights of the epoch with the lowest val_loss.
         unit: what the loss counts, for the reports.
     Returns:
-        A pandas table, one row a finished epoch: loss, {unit}_per_sec and, with val_batches,
+        A pandas table, one row per finished epoch: loss, {unit}_per_sec and, with val_batches,
         val_loss.
     Raises:
         TypeError, ValueError: see arguments.check_training.
@@ -187,7 +187,7 @@ def train(
             if val_batches is not None:
                 row = *row, evaluate(net, val_batches, loss, device)
             history.add(*row)
-            if keep_best and row[-1] < lowest:  # never, if it is NaN
+            if keep_best and row[-1] < lowest:  # never for NaN
                 best, lowest = history.snapshots[-1], row[-1]
     except (KeyboardInterrupt, NotFiniteError) as reason:
         history.stop(reason, lr)
@@ -200,15 +200,15 @@ def train_seq2seq(
     net: nn.Module, train_iter: Iterable, lr: float, num_epochs: int, tgt_vocab: "Vocab",
     device: torch.device | str, *, label_smoothing: float = 0.0, **settings,
 ) -> "pd.DataFrame":  # fmt: skip
-    """train with teacher forcing, on batches of sentence pairs.
+    """Train with teacher forcing on batches of sentence pairs; see train.
 
     Args:
-        train_iter: batches of load_data_nmt.
+        train_iter: batches from load_data_nmt.
         tgt_vocab: the target vocabulary, for its <bos>.
         label_smoothing: see losses.masked_cross_entropy.
         settings: warmup_steps, val_batches, keep_best; see train.
     Returns:
-        As train: the loss in nats per target token, and tokens_per_sec (target tokens, padding
+        As for train: the loss in nats per target token, and tokens_per_sec (target tokens, padding
         not counted).
     Source: chapter 8.
     """

@@ -19,10 +19,10 @@ from d2lmini.support.arguments import (
 
 
 class EncoderBlock(nn.Module):
-    """Self-attention, then the position-wise network, each with add & norm.
+    """Self-attention, then the position-wise FFN, each with add & norm.
 
     Args:
-        num_hiddens: width, which num_heads divides; ffn_num_hiddens: that inside the FFN.
+        num_hiddens: width, divisible by num_heads; ffn_num_hiddens: width inside the FFN.
         dropout: probability, on attention weights and on each branch.
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
@@ -37,7 +37,7 @@ class EncoderBlock(nn.Module):
         self.addnorm2 = AddNorm(num_hiddens, dropout)
 
     def forward(self, X: Tensor, mask: Tensor | None = None) -> Tensor:
-        """X (batch, steps, num_hiddens), as the result; mask: for (batch, heads, steps, steps)."""
+        """X, result: (batch, steps, num_hiddens); mask: fits (batch, heads, steps, steps)."""
         check_floats("X", X, "batch", "steps", self.addnorm1.num_hiddens)
         Y = self.addnorm1(X, self.attention(X, X, X, mask))
         return self.addnorm2(Y, self.ffn(Y))
@@ -53,10 +53,10 @@ class DecoderCache(NamedTuple):
 
 
 class DecoderBlock(nn.Module):
-    """Causal self-attention, attention to the encoder's output, position-wise network.
+    """Causal self-attention, cross-attention and position-wise FFN, each with add & norm.
 
     Args:
-        num_hiddens: width, which num_heads divides; ffn_num_hiddens: that inside the FFN.
+        num_hiddens: width, divisible by num_heads; ffn_num_hiddens: width inside the FFN.
         dropout: probability, on attention weights and on each branch.
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
@@ -76,7 +76,7 @@ class DecoderBlock(nn.Module):
         self, X: Tensor, memory: Tensor, memory_mask: Tensor | None = None,
         cache: DecoderCache | None = None,
     ) -> tuple[Tensor, DecoderCache]:  # fmt: skip
-        """One block, and the cache for its next step.
+        """Apply the block, and also return the cache for the next decoding step.
 
         Shapes:
             X: (batch, steps, num_hiddens): the whole target, or what follows the cache
@@ -102,7 +102,7 @@ class EncoderStack(nn.Module):
     """num_layers encoder blocks; takes any embedding of width num_hiddens.
 
     Args:
-        num_hiddens: width, which num_heads divides; ffn_num_hiddens: that inside the FFN.
+        num_hiddens: width, divisible by num_heads; ffn_num_hiddens: width inside the FFN.
         num_layers: number of blocks; dropout: on attention weights and on each branch.
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
@@ -126,7 +126,7 @@ class DecoderStack(nn.Module):
     """num_layers decoder blocks; takes any embedding of width num_hiddens.
 
     Args:
-        num_hiddens: width, which num_heads divides; ffn_num_hiddens: that inside the FFN.
+        num_hiddens: width, divisible by num_heads; ffn_num_hiddens: width inside the FFN.
         num_layers: number of blocks; dropout: on attention weights and on each branch.
     Source: Vaswani et al. 2017, section 3.1; chapter 7.
     """
@@ -143,7 +143,7 @@ class DecoderStack(nn.Module):
         self, X: Tensor, memory: Tensor, memory_mask: Tensor | None = None,
         caches: list[DecoderCache] | None = None,
     ) -> tuple[Tensor, list[DecoderCache]]:  # fmt: skip
-        """Apply the blocks in turn; X (batch, steps, num_hiddens), caches one a block."""
+        """Apply the blocks in turn; X (batch, steps, num_hiddens), one cache per block."""
         new_caches = []
         for i, block in enumerate(self.blocks):
             cache = None if caches is None else caches[i]
@@ -153,7 +153,7 @@ class DecoderStack(nn.Module):
 
 
 class TokenEmbedding(nn.Module):
-    """Token ids to vectors: embedding times sqrt(num_hiddens), plus the positional encoding.
+    """Map token ids to vectors: embedding times sqrt(num_hiddens), plus the positional encoding.
 
     Args:
         vocab_size: number of tokens; ids lie in [0, vocab_size).
@@ -166,12 +166,12 @@ class TokenEmbedding(nn.Module):
         super().__init__()
         check_arguments(vocab_size=vocab_size, num_hiddens=num_hiddens)
         self.embedding = nn.Embedding(vocab_size, num_hiddens)
-        # After the scaling below an embedding has mean square 1; the positions it meets, a half.
+        # After the scaling below, embeddings have mean square 1, positional encodings 1/2.
         nn.init.normal_(self.embedding.weight, std=1 / math.sqrt(num_hiddens))
         self.positions = PositionalEncoding(num_hiddens, dropout)
 
     def forward(self, tokens: Tensor, start: int = 0) -> Tensor:
-        """Ids (batch, steps), the first at position start, to (batch, steps, num_hiddens)."""
+        """Map ids (batch, steps), the first at position start, to (batch, steps, num_hiddens)."""
         vocab_size, num_hiddens = self.embedding.weight.shape
         check_tokens(tokens, vocab_size)
         # (batch, steps, num_hiddens)
@@ -184,7 +184,7 @@ class TransformerEncoder(nn.Module):
 
     Args:
         vocab_size: number of source tokens.
-        num_hiddens: width, which num_heads divides; ffn_num_hiddens: that inside the FFN.
+        num_hiddens: width, divisible by num_heads; ffn_num_hiddens: width inside the FFN.
         num_layers: number of blocks; dropout: on attention weights and on each branch.
     Source: Vaswani et al. 2017, section 3; chapter 7.
     """
@@ -199,10 +199,10 @@ class TransformerEncoder(nn.Module):
         )
 
     def forward(self, tokens: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        """Ids (batch, steps) to (batch, steps, num_hiddens).
+        """Map ids (batch, steps) to (batch, steps, num_hiddens).
 
         Args:
-            valid_lens: (batch,), the number of real tokens of each row; None = all.
+            valid_lens: (batch,), the number of real tokens in each row; None = all.
         """
         check_lens(valid_lens, tokens)
         mask = padding_mask(valid_lens, tokens.shape[1])
@@ -220,7 +220,7 @@ class TransformerDecoder(nn.Module):
 
     Args:
         vocab_size: number of target tokens.
-        num_hiddens: width, which num_heads divides; ffn_num_hiddens: that inside the FFN.
+        num_hiddens: width, divisible by num_heads; ffn_num_hiddens: width inside the FFN.
         num_layers: number of blocks; dropout: on attention weights and on each branch.
     Source: Vaswani et al. 2017, section 3; chapter 7.
     """
@@ -239,7 +239,7 @@ class TransformerDecoder(nn.Module):
         self, tokens: Tensor, memory: Tensor, memory_mask: Tensor | None = None,
         caches: list[DecoderCache] | None = None,
     ) -> tuple[Tensor, list[DecoderCache]]:  # fmt: skip
-        """Logits (batch, steps, vocab_size), and the caches for the next step.
+        """Logits (batch, steps, vocab_size), and the caches for the next decoding step.
 
         Shapes:
             tokens: (batch, steps), integers: the whole target, or what follows the caches
@@ -260,7 +260,7 @@ class TransformerDecoder(nn.Module):
 
 
 def cached_steps(caches: list[DecoderCache]) -> int:
-    """Number of target steps that the decoder's caches hold."""
+    """Number of target positions in the decoder's caches."""
     return caches[0].K.shape[2]  # (batch, heads, steps, head_size)
 
 
@@ -286,7 +286,7 @@ class EncoderDecoder(nn.Module):
 
         Shapes:
             src: (batch, source steps); tgt: (batch, steps)
-            src_valid_lens: (batch,), the number of real tokens of each source; None = all
+            src_valid_lens: (batch,), the number of real tokens in each source; None = all
         """
         memory = self.encoder(src, src_valid_lens)
         memory_mask = padding_mask(src_valid_lens, src.shape[1])

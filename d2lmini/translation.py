@@ -15,7 +15,7 @@ from d2lmini.support.modes import eval_mode
 
 
 class AttentionWeights(NamedTuple):
-    """Weights of one sentence's forward pass, each (layers, heads, queries, keys)."""
+    """Attention weights of one sentence's forward pass, each (layers, heads, queries, keys)."""
 
     encoder: Tensor
     decoder: Tensor
@@ -25,7 +25,7 @@ class AttentionWeights(NamedTuple):
 def encode_source(
     src_sentence: str, src_vocab: Vocab, num_steps: int, device: torch.device | str
 ) -> tuple[Tensor, Tensor]:
-    """One sentence as a batch: ids (1, num_steps) and valid_lens (1,).
+    """Encode one sentence as a batch: ids (1, num_steps) and valid_lens (1,).
 
     Raises:
         ValueError: the sentence is empty.
@@ -55,12 +55,12 @@ def predict_seq2seq(
     """Translate one sentence.
 
     Args:
-        num_steps: length to which the source is cut or padded, and the most tokens to produce.
+        num_steps: length to which the source is cut or padded; also the most tokens to produce.
         beam_size: None = greedy search.
     Returns:
         The translation, a string, and the AttentionWeights of one forward pass in eval mode
-        over the source and the translation: queries and keys of the decoder are <bos> and all
-        tokens but the last, those of the source are num_steps, padding included.
+        over the source and the translation: the decoder's queries and keys are <bos> and all
+        tokens but the last; the source has num_steps positions, padding included.
     Raises:
         ValueError: the sentence is empty.
     Warns:
@@ -86,7 +86,7 @@ def predict_seq2seq(
 
 
 def ngrams(tokens: list[str], n: int) -> Counter:
-    """Counts of the runs of n tokens.
+    """Count the n-grams of a list of tokens.
 
     Source: Papineni et al. 2002; chapter 8.
     """
@@ -99,7 +99,7 @@ def bleu(pred_seq: str, label_seq: str, k: int) -> float:
 
     Args:
         pred_seq, label_seq: tokens separated by spaces.
-        k: longest n-gram; a prediction shorter than k is judged by those that it has.
+        k: longest n-gram; a prediction shorter than k is judged by those it has.
     Returns:
         Between 0 and 1; 0 for an empty prediction.
     Raises:
@@ -118,13 +118,13 @@ def bleu(pred_seq: str, label_seq: str, k: int) -> float:
 
 
 def corpus_bleu(predictions: list[str], references: list[str], k: int = 4) -> float:
-    """BLEU of a corpus: n-gram matches are added over all sentences before dividing.
+    """BLEU of a corpus: n-gram matches are summed over all sentences before dividing.
 
     Args:
         predictions, references: strings, tokens separated by spaces, one reference each.
         k: longest n-gram.
     Returns:
-        Between 0 and 100; no smoothing, so 0 where some n-gram size has no match.
+        Between 0 and 100; no smoothing, so 0 if some n-gram size has no match.
     Raises:
         ValueError: the two lists differ in length.
     Source: Papineni et al. 2002, section 2.3; chapter 8.

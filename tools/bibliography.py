@@ -1,6 +1,6 @@
 """Write the list in book/bibliography.md from book/references.bib: python -m tools.bibliography
 
-The build replaces the list by {bibliography}. Outside the built pages, readers see this list, and
+The build replaces the list with {bibliography}. Outside the built pages, readers see this list, and
 the notebooks' links lead to its entries.
 """
 
@@ -20,7 +20,7 @@ def entries():
 
 
 def short_name(entry):
-    """What a notebook calls a source: Vaswani et al. 2017."""
+    """The name of a source in the notebooks: Vaswani et al. 2017."""
     people = [" ".join(p.prelast_names + p.last_names) for p in entry.persons["author"]]
     people = [str(Text.from_latex(name)) for name in people]
     named = " and ".join(people) if len(people) < 3 else f"{people[0]} et al."

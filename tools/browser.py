@@ -1,4 +1,4 @@
-"""The browser of this machine, which tests, PDF and ePub operate: python -m tools.browser [needed]
+"""Find the browser that tests, PDF and ePub use: python -m tools.browser [needed]
 
 The command prints one line: what was found, and what is left out without it. With CI set a missing
 browser is an error; with the word needed a missing Chromium is one, as for the PDF.
@@ -10,24 +10,24 @@ import sys
 from contextlib import contextmanager
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-# No name is found but this machine's: the network is cut by the browser itself.
+# Resolve no name but this machine's, so that the browser itself cuts the network.
 FLAGS = ["--no-sandbox", "--disable-quic", "--disable-background-networking",
          "--disable-component-update",
          "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]  # fmt: skip
 HOW = "install Debian's chromium, or Chrome, or run: python -m playwright install chromium"
 NO_FIREFOX = "No Firefox on the PATH: install Debian's firefox-esr, or Firefox"
 NO_PLAYWRIGHT = (
-    "Playwright, which operates a browser, is not installed: "
+    "Playwright, which drives a browser, is not installed: "
     "run python tools/set_up.py --with paper"
 )
 
 
 class NoBrowser(SystemExit):
-    """None was found; a command that needs one ends with this sentence."""
+    """No browser was found; a command that needs one exits with this message."""
 
 
 def places():
-    """Where a browser may be, in the words of Playwright, which knows where systems keep them."""
+    """Launch options for each place where Playwright may find a browser."""
     paths = filter(None, map(shutil.which, NAMES))
     its_own, chrome, edge = {}, {"channel": "chrome"}, {"channel": "msedge"}
     return [*({"executable_path": path} for path in paths), its_own, chrome, edge]
@@ -49,9 +49,7 @@ def chromium():
             try:
                 browser = playwright.chromium.launch(args=FLAGS, **place)
                 break
-            except (
-                Error
-            ):  # what is on the PATH may be no more than an advice to install it
+            except Error:  # a command on the PATH may only tell you how to install it
                 continue
         else:
             raise NoBrowser(f"No Chromium or Chrome starts on this machine: {HOW}")
@@ -65,10 +63,10 @@ def firefox():
 
 
 def main(needed):
-    """Say what there is, and what is left out.
+    """Report what was found, and what is left out.
 
     Args:
-        needed: whether to end with an error if there is no Chromium; in CI that is the rule.
+        needed: whether a missing Chromium is an error; in CI it always is.
     """
     missing = []
     try:

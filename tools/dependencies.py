@@ -50,7 +50,7 @@ def key(code: str, exercises: str | None = None) -> str:
 
 @functools.cache
 def _needs(path):
-    """The files to which one file of the package refers."""
+    """The files that one file of the package refers to."""
     if path.suffix not in (".js", ".py"):
         return set()
     text = path.read_text("utf-8")

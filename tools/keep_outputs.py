@@ -40,7 +40,7 @@ def pytest_addoption(parser):
 
 
 def pytest_runtest_setup(item):
-    """At the first cell of a notebook, start to record the messages of its figures."""
+    """At the first cell of a notebook, start recording the messages of its figures."""
     if isinstance(item, IPyNbCell) and not hasattr(item.parent, "figures"):
         figures = NotebookClient(item.parent.nb)  # only for its record of widgets
         figures.comm_open_handlers = {"jupyter.widget": lambda message: None}
@@ -50,7 +50,7 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    """A plot that the build could not repaint for the dark theme fails here already."""
+    """Fail here already if the build could not repaint a plot for the dark theme."""
     result = yield
     for output in getattr(item, "test_outputs", None) or []:
         if svg := output.get("data", {}).get("image/svg+xml"):

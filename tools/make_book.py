@@ -28,7 +28,7 @@ def project_hash() -> str:
 
 
 def make_pages():
-    """Let Jupyter Book make the pages, without its banner; what is wrong goes to stderr."""
+    """Build the pages with Jupyter Book, without its banner; problems go to stderr."""
     from jupyter_book.cli.main import main as jupyter_book
 
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
@@ -37,12 +37,12 @@ def make_pages():
 
 
 def main():
-    """Make what is not up to date, and say where it is."""
+    """Build what is out of date, and say where it is."""
     stamp, now = BUILD / "made-from", project_hash()
     if not (stamp.exists() and stamp.read_text("utf-8") == now and PAGES.exists()):
         os.chdir(ROOT)
         stamp.unlink(missing_ok=True)
-        # Imported here, since they take seconds, and all into one process, since they share them.
+        # Imported here, since it takes seconds; into one process, so that it happens only once.
         from tools import run_notebooks
         from tools.slides import figures_zip, make_slides
 

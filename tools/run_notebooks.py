@@ -46,7 +46,7 @@ def run(path, build):
 
 
 def main(names=()):
-    """Run the outdated notebooks; names are beginnings of the file names to consider."""
+    """Run the outdated notebooks; names are prefixes of the file names to consider."""
     build = ROOT / "_build"
     paths = sorted((ROOT / "book").glob("*.ipynb"))
     paths = [p for p in paths if not names or p.name.startswith(tuple(names))]

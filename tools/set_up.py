@@ -1,6 +1,6 @@
-"""Make the environment of the book, or add to it: python tools/set_up.py [FOLDER] [--with tests].
+"""Create the environment of the book, or add to it: python tools/set_up.py [FOLDER] [--with tests].
 
-This file has to be read by whatever Python there is, an old one too, to say that it is too old.
+Any Python must be able to read this file, even one so old that all it gets is an error message.
 """
 
 import argparse
@@ -16,30 +16,30 @@ FURTHER = {"paper": "tools/paper/requirements.in", "tests": "tests/requirements.
 
 
 def has_nvidia_driver():
-    """Whether a build of PyTorch for NVIDIA cards would be of use."""
+    """Whether a build of PyTorch for NVIDIA cards would be useful."""
     return bool(shutil.which("nvidia-smi")) or os.path.exists("/proc/driver/nvidia")
 
 
 def locked(package):
-    """The version that requirements.txt has of a package."""
+    """The version of a package in requirements.txt."""
     with open("requirements.txt", encoding="utf-8") as file:
         return re.search("^" + package + r"==(\S+)", file.read(), re.M)[1]
 
 
 def install_small_torch(pip):
-    """On Linux the usual PyTorch brings gigabytes for NVIDIA cards; the CPU build is small."""
+    """Install the CPU build: on Linux the usual one brings gigabytes for NVIDIA cards."""
     print("No NVIDIA driver: taking the CPU build of PyTorch.", flush=True)
     command = [*pip, "--no-deps", "--retries", "1", "--index-url", CPU_BUILDS]
     if subprocess.run([*command, "torch==" + locked("torch")]).returncode:
-        print(CPU_BUILDS, "did not answer as expected (above: what it said).")
-        print("Going on with pip's own index; its PyTorch may be large.", flush=True)
+        print(CPU_BUILDS, "did not answer as expected (see above).")
+        print("Continuing with pip's own index; its PyTorch may be large.", flush=True)
 
 
 def main(folder, further=None):
-    """A virtual environment in folder, with the versions of requirements.txt.
+    """Create a virtual environment in folder, with the versions in requirements.txt.
 
     Args:
-        further: what is wanted beside what a reader needs, a key of FURTHER.
+        further: what to install beyond what a reader needs, a key of FURTHER.
     """
     if sys.version_info < OLDEST:
         sys.exit(
@@ -53,7 +53,7 @@ def main(folder, further=None):
     if sys.platform == "linux" and not has_nvidia_driver():
         install_small_torch(pip)
     lists = ["requirements.in"] + ([FURTHER[further]] if further else [])
-    print("Installing what", " and ".join(lists), "list; a minute or two.", flush=True)
+    print("Installing from", " and ".join(lists), "(a minute or two).", flush=True)
     wanted = [part for name in lists for part in ("--requirement", name)]
     subprocess.run([*pip, *wanted, "--constraint", "requirements.txt"], check=True)
 

@@ -1,11 +1,11 @@
-"""Files that are whole: a build that is killed leaves the old file or none, never a part of one."""
+"""Write files atomically: a killed build leaves the old file or none, never a part of one."""
 
 from contextlib import contextmanager
 
 
 @contextmanager
 def whole(path):
-    """A name beside path to write to; at the end, unless there is an error, it becomes path."""
+    """Yield a name next to path to write to; unless there is an error, rename it to path."""
     part = path.with_name(f"{path.name}.part")
     try:
         yield part

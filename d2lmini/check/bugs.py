@@ -1,7 +1,7 @@
-"""The bug museum: mistakes that are easily made, in working order.
+"""The bug museum: common mistakes, in working order.
 
 None of them raises an error, and a network with one still trains. Each says what goes
-wrong, what you would notice, and how to repair it in a line; the decorator names the property
+wrong, what you would notice, and how to repair it in one line; the decorator names the property
 of d2lmini.check that exposes it.
 """
 
@@ -21,7 +21,7 @@ from d2lmini.transformer import DecoderBlock, EncoderStack, TransformerDecoder
 
 @dataclass
 class Exhibit:
-    """One mistake: what it is called, where the book explains it, what exposes it."""
+    """One mistake: its title, the chapter that explains it, the property that exposes it."""
 
     title: str
     chapter: int
@@ -33,7 +33,7 @@ MUSEUM: list[Exhibit] = []
 
 
 def exhibit(title: str, chapter: int, exposed_by: str) -> Callable:
-    """Put what is defined below into the museum."""
+    """Add the decorated function or class to the museum."""
 
     def add(bug):
         MUSEUM.append(Exhibit(title, chapter, exposed_by, bug))
@@ -48,9 +48,9 @@ def swapped_mask(
 ):
     """Attention that takes True for "hide".
 
-    Goes wrong: only what should be hidden is attended to: the padding, or the future.
-    Notice: training loss falls at once, predictions are worthless.
-    Repair: pass the mask as it is; ask of each mask what its True means.
+    Goes wrong: it attends only to what should be hidden, the padding or the future.
+    Notice: training loss falls at once, but predictions are worthless.
+    Repair: pass the mask as it is; check what True means in each mask.
     """
     hidden = None if mask is None else ~mask
     return scaled_dot_product_attention(queries, keys, values, hidden)
@@ -64,7 +64,7 @@ def padding_on_queries(
 
     Goes wrong: outputs of padded positions are zero, but real ones still attend to padding.
     Notice: a sentence's output depends on how far its batch was padded.
-    Repair: leave out the transpose: padding is hidden as a key.
+    Repair: drop the transpose; padding must be hidden as a key.
     """
     rows = None if mask is None else mask.transpose(-2, -1)
     return scaled_dot_product_attention(queries, keys, values, rows)
@@ -74,11 +74,11 @@ def padding_on_queries(
 class MaskedOnce(EncoderStack):
     """Encoder stack that hides the padding from its first block only.
 
-    Goes wrong: after one block padded positions hold numbers like any others, and the
+    Goes wrong: after one block padded positions hold numbers like any other, and the
     second block attends to them.
     Notice: a sentence's output depends on how far its batch was padded, but only with two
     layers or more.
-    Repair: hand the mask to every block.
+    Repair: pass the mask to every block.
     """
 
     def forward(self, X, mask=None):
@@ -94,7 +94,7 @@ def minus_1e9(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     Goes wrong: in float32 a fully masked row becomes uniform; in float16 -1e9 is -inf, and
     that row is NaN.
     Notice: NaN in half precision as soon as one row is fully masked.
-    Repair: fill with -inf before the softmax, and rows without a key with zeros after it.
+    Repair: fill with -inf before the softmax; zero the rows without a key after it.
     """
     if mask is not None:
         scores = scores + (~mask).to(scores.dtype) * -1e9
@@ -105,9 +105,9 @@ def minus_1e9(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 def overwriting_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Masked softmax that writes -1e6 into its argument.
 
-    Goes wrong: the scores, looked at afterwards, hold -1e6; an all-masked row becomes uniform.
+    Goes wrong: the caller's scores now hold -1e6; a fully masked row becomes uniform.
     Notice: a plot of the raw scores shows the mask.
-    Repair: masked_fill, without the underscore, makes a new tensor.
+    Repair: masked_fill, without the underscore, returns a new tensor.
     """
     if mask is not None:
         scores.masked_fill_(~mask, -1e6)
@@ -132,7 +132,7 @@ def unscaled(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None 
     """Attention without the division by sqrt(head_size).
 
     Goes wrong: with wide heads the softmax is nearly one-hot and passes hardly any gradient.
-    Notice: weights of 0 and 1 at the first step; training starts slowly.
+    Notice: weights of 0 and 1 at the first training step; training starts slowly.
     Repair: divide the queries by math.sqrt(queries.shape[-1]).
     """
     weights = masked_softmax(queries @ keys.transpose(-2, -1), mask)
@@ -144,7 +144,7 @@ class PositionsOnBatch(nn.Module):
     """Positional encoding written for (steps, batch, d), given (batch, steps, d).
 
     Goes wrong: all positions of a sentence get the same vector, that of its place in the batch.
-    Notice: the order is invisible, and a sentence's output depends on its place in the batch.
+    Notice: word order is invisible, and a sentence's output depends on its place in the batch.
     Repair: X + self.P[: X.shape[1]].
     """
 
@@ -185,11 +185,11 @@ class SplitThenProject(MultiHeadAttention):
 
 @exhibit("an output matrix created in forward", 4, "every_parameter_trained")
 class FreshOutput(MultiHeadAttention):
-    """Multi-head attention that makes its output layer at each call.
+    """Multi-head attention that creates its output layer at each call.
 
-    Goes wrong: W_o is a new random matrix each time; it is no parameter, and is never trained.
-    Notice: two calls on the same input differ, in eval mode too.
-    Repair: make the layer once, in __init__, as self.W_o.
+    Goes wrong: W_o is a new random matrix each time; it is not a parameter and is never trained.
+    Notice: two calls on the same input differ, even in eval mode.
+    Repair: create the layer once, in __init__, as self.W_o.
     """
 
     def __init__(self, num_hiddens, num_heads, dropout, bias=False):
@@ -209,7 +209,7 @@ class FreshOutput(MultiHeadAttention):
 class NormOverSteps(AddNorm):
     """Add & norm that normalises each sequence as a whole.
 
-    Goes wrong: a token changes its neighbours, earlier ones too; the layer works for one
+    Goes wrong: a token affects its neighbours, even earlier ones; the layer works for one
     length only.
     Notice: an error at the first sentence of a different length.
     Repair: nn.LayerNorm(num_hiddens).
@@ -222,9 +222,9 @@ class NormOverSteps(AddNorm):
 
 @exhibit("batch normalisation in place of layer normalisation", 6, "batch_independent")
 class BatchNormed(AddNorm):
-    """Add & norm that normalises each feature over the batch and the steps.
+    """Add & norm that normalises each feature over batch and positions.
 
-    Goes wrong: sentences and their padding change each other in training.
+    Goes wrong: sentences and their padding affect each other in training.
     Notice: the loss of a sentence depends on which others are in its batch.
     Repair: nn.LayerNorm(num_hiddens), and no transpose.
     """
@@ -241,10 +241,10 @@ class BatchNormed(AddNorm):
 
 @exhibit("a target that is not shifted", 8, "causal")
 def not_shifted(tgt: Tensor, bos: int) -> Tensor:
-    """The decoder's input in training, without the shift by one step.
+    """The decoder's input in training, without the shift by one position.
 
-    Goes wrong: the decoder reads the very token that it has to predict.
-    Notice: a loss near zero, and translations that are worthless.
+    Goes wrong: the decoder reads the very token it has to predict.
+    Notice: a loss near zero, and worthless translations.
     Repair: shift_right(tgt, bos).
     """
     return tgt
@@ -254,9 +254,9 @@ def not_shifted(tgt: Tensor, bos: int) -> Tensor:
 class CausalInTraining(DecoderBlock):
     """Decoder block that hides the future only if self.training.
 
-    Goes wrong: in eval mode, with more than one step at a time, the future leaks.
+    Goes wrong: in eval mode, with more than one position at a time, the future leaks.
     Notice: the same sentences have a different loss in eval mode, even without dropout.
-    Repair: make the mask in every mode.
+    Repair: apply the mask in every mode.
     """
 
     def forward(self, X, memory, memory_mask=None, cache=None):
@@ -268,7 +268,7 @@ class CausalInTraining(DecoderBlock):
 
 @exhibit("a loss averaged over the padding", 8, "matches")
 def loss_over_padding(logits: Tensor, tgt: Tensor, valid_lens: Tensor) -> Tensor:
-    """Cross-entropy that divides by all positions, the padding included.
+    """Cross-entropy that divides by all positions, including padding.
 
     Goes wrong: the loss depends on how far the batch was padded.
     Notice: a network that knows nothing has a loss below log(vocab_size).
@@ -281,7 +281,7 @@ def loss_over_padding(logits: Tensor, tgt: Tensor, valid_lens: Tensor) -> Tensor
 
 @exhibit("positions that start again at 0", 7, "incremental")
 class PositionsFromZero(TransformerDecoder):
-    """Decoder that has a cache of keys and values, and embeds every step as if it were the first.
+    """Decoder with a cache that embeds every new token as if it were the first.
 
     Goes wrong: in decoding, every token is placed at position 0; in training, each gets its
     own position.

@@ -1,4 +1,4 @@
-"""Compare a block with a reference, its steps with one pass, and its weights with its output.
+"""Compare a block with a reference, with its own cached decoding, and with its weights.
 
 See properties.py.
 """
@@ -77,13 +77,13 @@ def incremental(
 ) -> Result:
     """Check that decoding with a cache, step by step, gives the outputs of the whole sequence.
 
-    Also tried: reading a prefix in one step, as when a text is continued.
+    Also try reading a whole prefix in one call, as when continuing a text.
 
     Args:
         decoder: decoder(X, memory, memory_mask, cache) -> (output, cache), with cache None
-            at the first step, such as DecoderBlock and TransformerDecoder.
+            in the first call, such as DecoderBlock and TransformerDecoder.
         X: (batch, steps, features), or token ids (batch, steps).
-        at_once: the number of positions read in each step with a cache.
+        at_once: the number of positions read in each call with a cache.
     Source: chapter 7.
     """
     check_tried(X, decoder=decoder)

@@ -1,4 +1,4 @@
-"""An answer in a Python of its own, which can be ended whatever it does, on every system."""
+"""Run an answer in a Python process of its own, which can always be killed."""
 
 import atexit
 import contextlib
@@ -28,19 +28,19 @@ from d2lmini.check.subjects import FarSubject, Subject
 from d2lmini.check.values import from_json
 
 SECONDS = (
-    20.0  # of computing, for all calls of an answer; a right one takes one at most
+    20.0  # of CPU time, for all calls of an answer; a correct one takes at most one
 )
-MEMORY = 2 * 1024**3  # bytes; a Python that has loaded PyTorch takes a tenth of it
-# So many seconds that pass count as one of computing: an answer that sleeps ends after six times
-# SECONDS; a right one may wait a hundred times as long as it computes, where the machine is busy.
+MEMORY = 2 * 1024**3  # bytes; Python with PyTorch loaded takes a tenth of it
+# So many seconds of wall time count as one of CPU time: an answer that sleeps ends after six times
+# SECONDS; on a busy machine a correct one may wait a hundred times as long as it computes.
 PATIENCE = 6
 TO_START = 60.0  # seconds until PyTorch is loaded, on a busy machine
-LONGEST = 16 * 1024**2  # bytes of one message from the child
-THREADS = 500  # PyTorch starts as many as there are cores
-FILES, FILE_BYTES = 1000, 256 * 1024**2  # in the folder that an answer may write in
-LOOK_EVERY = 0.05  # seconds between two looks at what it takes
-LENGTH = struct.Struct("<Q")  # bytes of the message that follows
-# The other Python knows all of this package: what runs there may use it. None of it runs here.
+LONGEST = 16 * 1024**2  # bytes per message from the child
+THREADS = 500  # PyTorch starts one per core
+FILES, FILE_BYTES = 1000, 256 * 1024**2  # in the folder that an answer may write to
+LOOK_EVERY = 0.05  # seconds between checks of the limits
+LENGTH = struct.Struct("<Q")  # length in bytes of the message that follows
+# The child can import this whole package, so answers may use it. No answer runs in this process.
 PROGRAM = (
     "import sys; sys.path[:] = {path!r}; from d2lmini.check.child import main; main()"
 )
@@ -49,12 +49,12 @@ KINDS, NONE = list(type(inspect.Parameter.VAR_KEYWORD)), inspect.Parameter.empty
 
 
 class Child:
-    """A Python that runs answers. Always call end(), whatever happens.
+    """A Python process that runs answers. Always call end(), even after an error.
 
     Args:
-        command: how to start it; None: a Python like this one.
-        folder: where it starts, and the only place where it may write; None: here.
-        environment: its variables; None: as here.
+        command: how to start it; None = this Python.
+        folder: its working directory, the only place where it may write; None = ours.
+        environment: its environment variables; None = ours.
     Raises:
         Ended: it did not start.
     """
@@ -67,15 +67,15 @@ class Child:
             stderr=subprocess.DEVNULL,
             cwd=folder,
             env=environment,
-            start_new_session=True,  # Ctrl-C is for us; and what it starts ends with it
+            start_new_session=True,  # Ctrl-C is for us; end() kills the whole group
         )
         self.folder = folder
-        self.subjects: list[Subject] = []  # that the answer under way may call
-        self.last_seen = 0.0  # seconds that it had computed then
+        self.subjects: list[Subject] = []  # that the running answer may call
+        self.last_seen = 0.0  # CPU seconds at the last look
         self.started = self._answered(None, TO_START)
 
     def computed(self) -> float:
-        """Seconds of processor time that it has taken; of one that is gone, when last looked at."""
+        """CPU seconds used so far; of a child that is gone, as of the last look."""
         if self.is_alive():
             with contextlib.suppress(psutil.Error):
                 times = psutil.Process(self.process.pid).cpu_times()
@@ -83,29 +83,29 @@ class Child:
         return self.last_seen
 
     def spent(self) -> float:
-        """Seconds that it has computed, and those that have passed at a sixth of their worth.
+        """CPU seconds, plus wall time at a sixth of its value.
 
         On a busy machine an answer waits through no fault of its own; but one that sleeps ends.
         """
         return self.computed() + time.monotonic() / PATIENCE
 
     def is_alive(self) -> bool:
-        """Whether it can still be asked."""
+        """Whether the child is still running."""
         return self.process.poll() is None
 
     def ask(self, *message, seconds: float = SECONDS, of: float | None = None) -> dict:
-        """What the child says to a message: the name of a method of Worker, its arguments.
+        """Call a method of the child's Worker, by name and arguments; return the reply.
 
         Args:
-            of: the seconds that there were, of which so many are left; None: all of them.
+            of: the whole limit, of which seconds are left; None = seconds.
         Raises:
-            Ended: it took too long or too much, or has crashed; it is gone now.
+            Ended: it took too long, used too much or crashed; it is gone now.
         """
         deadline = self.spent() + seconds
         said = self._tell(message, seconds, of)
-        while "try" in said:  # the answer experiments with what we hold
+        while "try" in said:  # the answer calls a subject
             left = deadline - self.spent()
-            if left <= 0:  # each of its calls is quick, but there is no end to them
+            if left <= 0:  # each call is quick, but they never end
                 self.end()
                 raise too_late(of or seconds)
             said = self._tell(self._tried(said), left, of or seconds)
@@ -116,7 +116,7 @@ class Child:
         return self._answered(LENGTH.pack(len(data)) + data, seconds, of)
 
     def _tried(self, said):
-        """What a subject makes of arguments that an answer has chosen, or the error."""
+        """The output of a subject for the arguments that an answer chose, or the error."""
         try:
             subject = self.subjects[said["try"]]
             return "tried", subject(*map(from_json, said["arguments"]))
@@ -125,7 +125,7 @@ class Child:
 
     def _answered(self, data, seconds, of=None):
         replies = queue.Queue()
-        # In a thread, for a child that neither reads nor writes would block us.
+        # In a thread, since a child that neither reads nor writes would block us.
         threading.Thread(
             target=self._exchange, args=(data, replies), daemon=True
         ).start()
@@ -141,13 +141,13 @@ class Child:
                     raise too_late(of or seconds)
             if not isinstance(reply, dict):
                 raise Ended(reply or "The answer ended Python itself.")
-        except BaseException:  # Ctrl-C, too
+        except BaseException:  # including Ctrl-C
             self.end()
             raise
         return reply
 
     def _exchange(self, data, replies):
-        """Write a message, read the reply: a dict, or a text that says what is wrong with it."""
+        """Write a message and read the reply: a dict, or a string that says what is wrong."""
         try:
             if data:
                 self.process.stdin.write(data)
@@ -157,11 +157,11 @@ class Child:
                 replies.put(f"The answer returned more than {LONGEST >> 20} MB.")
             else:
                 replies.put(json.loads(self.process.stdout.read(length)))
-        except Exception:  # it is gone, or has written no message
+        except Exception:  # it is gone, or wrote something else
             replies.put("")
 
     def _too_much(self):
-        """The limit that it has passed; empty if none."""
+        """The limit that it has exceeded; empty if none."""
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(self.process.pid)
             if process.memory_info().rss > MEMORY:
@@ -177,24 +177,24 @@ class Child:
         return ""
 
     def end(self):
-        """End it, and what it has started."""
+        """Kill the child and everything it has started."""
         if self.is_alive():
             if hasattr(os, "killpg"):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):  # a message that nobody reads any more
+            with contextlib.suppress(OSError):  # an unread message
                 stream.close()
 
 
 def too_late(seconds: float) -> Ended:
-    """What is raised after so many seconds."""
+    """The error for exceeding this limit."""
     return Ended(f"The answer did not come back within {seconds:.3g} seconds.")
 
 
 def size_of(folder) -> tuple[int, int]:
-    """Files and folders in a folder, up to one more than FILES of them, and their bytes."""
+    """Count files and folders in a folder, at most FILES + 1, and their bytes."""
     number, size, waiting = 0, 0, [folder]
     while waiting and number <= FILES:
         with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
@@ -209,12 +209,12 @@ def size_of(folder) -> tuple[int, int]:
 
 
 class FarAnswer:
-    """A function that calls the answer that a child holds; grading takes it for the answer.
+    """A function that calls the answer held by a child; it stands in for the answer.
 
     Args:
         signature: of the answer; None if it has none.
         seconds: for all calls together.
-        is_ours: whether it comes from this Python, and not from a stranger's notebook.
+        is_ours: whether it comes from this process, not from a stranger's notebook.
     """
 
     def __init__(
@@ -234,7 +234,7 @@ class FarAnswer:
 
     def __call__(self, *arguments):
         began = self.child.spent()
-        # What an answer experiments with stays here: it can call it, and not look inside.
+        # Subjects stay here: an answer can call them, but not look inside.
         self.child.subjects = [part for part in arguments if isinstance(part, Subject)]
         sent = [
             FarSubject(self.child.subjects.index(part))
@@ -258,7 +258,7 @@ class FarAnswer:
 
 
 class Pickler(cloudpickle.Pickler):
-    """Keeps the file that code stands in, unlike cloudpickle 3.1.3: its lines are read there."""
+    """Keep the file name of code, which cloudpickle 3.1.3 drops, so that lines can be looked up."""
 
     def reducer_override(self, thing):
         if not isinstance(thing, types.CodeType):
@@ -270,15 +270,15 @@ class Pickler(cloudpickle.Pickler):
 
 
 def code_of_file(file, make, parts):
-    """Code as make makes it of parts, from that file."""
+    """The code object that make returns for parts, with this file name."""
     return make(*parts).replace(co_filename=file)
 
 
-_kept: list[Child] = []  # the child of this Python, from the first answer on
+_kept: list[Child] = []  # the child of this process, from the first answer on
 
 
 def far(answer: Callable) -> Callable:
-    """The answer in a process of its own; itself, if it holds what cannot be sent there.
+    """Move an answer to a process of its own; return it unchanged if it cannot be pickled.
 
     Raises:
         Ended: it could not be sent.
@@ -304,10 +304,10 @@ def far(answer: Callable) -> Callable:
 
 
 def told_signature(parameters):
-    """The signature that a child has told of.
+    """The signature that a child has reported.
 
     Raises:
-        Ended: it is none.
+        Ended: it is not a signature.
     """
     if parameters is None:
         return None
@@ -321,9 +321,9 @@ def told_signature(parameters):
 
 
 def far_error(said: dict, read_file: bool) -> Exception:
-    """An error like the one in the child; own_line is the line of the answer.
+    """Recreate an error of the child; own_line is the line of the answer.
 
-    read_file: whether a line may be looked up here, as for the cell of a notebook. Not for a
+    read_file: whether a line may be looked up here, as for the cell of a notebook; not for a
         stranger's answer, which could name any file.
     """
     kind, text, line = (str(said[name])[:300] for name in ("kind", "text", "line"))
@@ -337,7 +337,7 @@ def far_error(said: dict, read_file: bool) -> Exception:
 
 
 def _bring_up_to_date(mine, said):
-    """Make an argument what the child's has become, for the check that it is unchanged."""
+    """Copy the child's version of an argument back, to check that it is unchanged."""
     if isinstance(mine, torch.Tensor):
         theirs = from_json(said)
         mine.data = (

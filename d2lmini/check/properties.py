@@ -97,7 +97,7 @@ def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
     if real.all():
         raise ValueError(f"valid_lens ({valid_lens.tolist()}) must leave some padding")
     changed = torch.where(real.view(batch, steps, *[1] * (X.dim() - 2)), X, other(X))
-    longer = torch.cat([changed, other(X)[:, :1]], dim=1)  # one more step of padding
+    longer = torch.cat([changed, other(X)[:, :1]], dim=1)  # one more padded position
     longer_mask = padding_mask(valid_lens, steps + 1)
     worst, limit, found = 0.0, 0.0, ""
     for _ in modes(block):
@@ -108,7 +108,7 @@ def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
         }
         # Dropout draws different numbers for another shape.
         if not draws(block, X, mask):
-            doing = "With one more step of padding"
+            doing = "With one more padded position"
             try:
                 more = call(block, longer, longer_mask)
                 doing = "With one sentence alone"
@@ -288,9 +288,7 @@ def rows_sum_to_one(
     given = scores.clone()
     weights = softmax(given, None if mask is None else mask.clone())
     if (changed := largest(difference(given, scores))) > 0:
-        sentence = (
-            f"The scores that were passed in have changed by up to {changed:.2g}."
-        )
+        sentence = f"The scores passed in were changed by up to {changed:.2g}."
         return Result("rows_sum_to_one", False, changed, sentence)
     if (weights.shape, weights.dtype) != (scores.shape, scores.dtype):
         sentence = (

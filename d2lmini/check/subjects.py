@@ -1,4 +1,4 @@
-"""What answers are handed: models to experiment with, and a block to put together."""
+"""What answers are given: models to experiment with, and a block to assemble."""
 
 import torch
 from torch import Tensor
@@ -11,9 +11,9 @@ class Subject:
 
 
 class FarSubject:
-    """Stands for a subject in the Python in which an answer runs; what it knows is a number."""
+    """A stand-in for a subject in the process of an answer; all it knows is a number."""
 
-    ask = None  # a function of a number and arguments; child.py puts it here
+    ask = None  # a function of a number and arguments; set by child.py
 
     def __init__(self, number: int):
         self.number = number
@@ -23,10 +23,10 @@ class FarSubject:
 
 
 class Model(Subject):
-    """Each position gets a mixture of itself, those before it, and so many after it.
+    """Mix each position with all earlier ones, and with this many later ones.
 
     Shapes:
-        X: (batch, steps, features), and so the result
+        X, result: (batch, steps, features)
     """
 
     def __init__(self, ahead: int, W: Tensor):
@@ -37,13 +37,13 @@ class Model(Subject):
 
     def __call__(self, X):
         steps = X.shape[1]
-        # that each sees
+        # the last position that each sees
         last = (torch.arange(steps) + self._ahead).clamp(max=steps - 1)
         return torch.tanh((X.cumsum(dim=1) @ self._W / steps)[:, last])
 
 
 class Block(Subject):
-    """norm(X + f(X)), X + f(norm(X)) or norm(f(X)), of which f is never larger than 1.
+    """norm(X + f(X)), X + f(norm(X)) or norm(f(X)), where f lies in [-1, 1].
 
     Args:
         kind: "post-norm", "pre-norm" or "no shortcut".
@@ -64,7 +64,7 @@ class Block(Subject):
 
 
 class Net(Subject):
-    """Logits for a target, from the source (if it is used) and its order (if that is).
+    """Logits for a target, which may depend on the words of the source and on their order.
 
     Shapes:
         src: (source steps,), tgt: (steps,): token ids below 10; logits: (steps, 10)
@@ -97,7 +97,7 @@ class Loss(Subject):
     """The loss of a net without some heads: it rises when the last of a group is gone.
 
     Args:
-        groups: heads that can stand in for each other, and what the loss rises without them.
+        groups: heads that can stand in for each other, and how much the loss rises without them.
     """
 
     def __init__(self, groups: list[tuple[set, float]], base: float):
@@ -119,8 +119,8 @@ class Reader(Subject):
 
     Args:
         padding: whether padding counts, half as much as a word.
-        neighbours: whose lengths count: "" each text its own, "sorted" those of the batch,
-            longest first, "longest" that of the longest text.
+        neighbours: which length each text uses: "" its own, "sorted" that of its place in the
+            batch sorted longest first, "longest" that of the longest text.
         table: the score of each word.
     Shapes:
         tokens: (batch, steps): ids below 10; valid_lens: (batch,); scores: (batch,)
@@ -147,12 +147,12 @@ class Reader(Subject):
 
 
 class Walker(Subject):
-    """The next place: the mean of some steps, and sometimes a push by the fountain.
+    """Predict the next place: the mean of some steps, and sometimes a push by the fountain.
 
     Args:
-        push: where the fountain, which stands at the origin, pushes: "" nowhere, "near" up to
+        push: where the fountain, at the origin, pushes: "" nowhere, "near" up to
             5 m from the origin, "far" everywhere else.
-        steps: the mean of which steps is taken, counted back from the last: [1] = the last.
+        steps: which steps are averaged, counted back from the last: [1] = the last.
     Shapes:
         past: (8, 2), metres; result: (2,)
     """
@@ -177,11 +177,11 @@ class Looker(Subject):
 
     Args:
         distances: 0 is the last token.
-        table: (distances, tokens, tokens), what a token at a distance does to each logit.
+        table: (distances, tokens, tokens), what a token at a distance adds to each logit.
 
     Shapes:
         tokens: (steps,), integers below the number of tokens
-        result: (tokens,), logits of the next one
+        result: (tokens,), logits of the next token
     """
 
     def __init__(self, distances, table: Tensor):
@@ -203,8 +203,8 @@ class Listener(Subject):
     """ln p(putting on) - ln p(taking off), from the words of a German sentence.
 
     Args:
-        terms: a word, where it counts (None: everywhere, a place, or behind which word), and
-            how much.
+        terms: a word, where it counts (None = everywhere, a position, or after which word),
+            and how much.
         per_word: what each word adds, whichever it is.
     Shapes:
         words: a list of strings; result: a number
@@ -233,7 +233,7 @@ class Listener(Subject):
 
 
 class EncoderBlockInParts(EncoderBlock):
-    """A block that answers put together: called as a whole, it would do their work."""
+    """A block for answers to assemble: calling it as a whole would do their work."""
 
     def forward(self, X, mask=None):
         raise RuntimeError(

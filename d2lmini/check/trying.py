@@ -108,7 +108,7 @@ def device_of(inputs) -> torch.device:
 
 
 def random_states(device: torch.device) -> list[Tensor]:
-    """The states of the generators from which dropout draws: the CPU's and the device's."""
+    """The RNG states from which dropout draws: the CPU's and the device's."""
     states = [torch.get_rng_state()]
     if device.type != "cpu":
         states.append(torch.get_device_module(device).get_rng_state(device))

@@ -1,6 +1,6 @@
-"""Values as JSON: what an answer returns is told to another process.
+"""Values as JSON, in which another process reports what an answer returned.
 
-No pickle: to read one is to run whatever its writer wants.
+Not as a pickle: loading one runs whatever its writer wants.
 """
 
 import base64
@@ -23,7 +23,7 @@ DTYPES = {
 
 
 class Other:
-    """Stands for something that no exercise asks for; its text is what it looked like."""
+    """A placeholder for a value that no exercise asks for; its text shows the value."""
 
     def __init__(self, text: str):
         self.text = text
@@ -33,7 +33,7 @@ class Other:
 
 
 def to_json(value, depth: int = 0):
-    """What from_json makes a value of again; anything unusual becomes a text about it."""
+    """Convert a value for from_json; anything unusual becomes a text that describes it."""
     if value is None or type(value) in (bool, str) or isinstance(value, float):
         return value
     if type(value) is int:
@@ -57,21 +57,21 @@ def to_json(value, depth: int = 0):
 
 
 def from_json(said):
-    """The value again.
+    """Restore a value.
 
     Raises:
-        ValueError, KeyError, TypeError, AttributeError: to_json has not written this.
+        ValueError, KeyError, TypeError, AttributeError: to_json did not write this.
     """
     if not isinstance(said, dict):
         if isinstance(said, list):
-            raise TypeError("a list must be said to be one")
+            raise TypeError("a list must be marked as one")
         return said
     if "tensor" in said:
         dtype = DTYPES[said["dtype"]]
         shape = [int(size) for size in said["shape"]]
         data = bytearray(base64.b64decode(said["tensor"], validate=True))
         if len(data) != math.prod(shape) * dtype.itemsize:
-            raise ValueError(f"{len(data)} bytes are no tensor of shape {tuple(shape)}")
+            raise ValueError(f"{len(data)} bytes do not fit shape {tuple(shape)}")
         if not data:
             return torch.empty(shape, dtype=dtype)
         return torch.frombuffer(data, dtype=dtype).reshape(shape)

@@ -36,7 +36,7 @@ def _parser():
     def command(name, do, about):
         made = commands.add_parser(name, help=about, description=about)
         made.add_argument(
-            "--root", type=Path, default=Path(), help="the project's folder; here"
+            "--root", type=Path, default=Path(), help="the project's folder; default: ."
         )
         made.set_defaults(do=do)
         return made
@@ -51,20 +51,18 @@ def _parser():
         made.add_argument("--out", type=Path, required=True, help="a new folder")
         made.set_defaults(change=change, leave_out=leave_out)
     chapters = {"nargs": "+", "metavar": "CHAPTER", "help": "numbers, such as 2 3"}
-    made = command(
-        "grade", _grade, "marks for a folder of notebooks that were handed in"
-    )
-    made.add_argument("folder", type=Path, help="with the notebooks, in folders or not")
+    made = command("grade", _grade, "mark a folder of notebooks that were handed in")
+    made.add_argument("folder", type=Path, help="the notebooks, in subfolders or not")
     made.add_argument("--chapters", **chapters, required=True)
     made.add_argument(
-        "--roster", type=Path, help="CSV with a column id; others: name, login"
+        "--roster", type=Path, help="CSV with a column id; optional: name, login"
     )
     made.add_argument("--out", type=Path, help="a new folder")
     made.add_argument(
         "--due", type=datetime.fromisoformat, help="such as 2026-12-24T18:00"
     )
     made.add_argument(
-        "--seed", default=secrets.token_hex(8), help="of the hidden cases; drawn"
+        "--seed", default=secrets.token_hex(8), help="of the hidden cases; random"
     )
     made.add_argument("--gradescope", type=Path, metavar="FILE", help=argparse.SUPPRESS)
     made = command("autograder", _autograder, "a zip that Gradescope runs")

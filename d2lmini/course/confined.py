@@ -64,7 +64,7 @@ def confine(readable, out_of_reach, writable) -> list[str]:
         writable: a folder in which it may write.
     """
     if sys.platform != "linux":
-        return ["files, processes and the network: only Linux has a way"]
+        return ["files, processes and the network: only Linux can deny them"]
     limit_files()
     libc.syscall.restype = ctypes.c_long
     libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""Marks for what was handed in: answers run in a Python of their own, values are compared here."""
+"""Mark submissions: answers run in processes of their own, and values are compared here."""
 
 import os
 import shutil
@@ -25,20 +25,20 @@ from d2lmini.check.process import PATIENCE, Child, FarAnswer, told_signature
 from d2lmini.course.assignment import Task, needed, without_magic
 from d2lmini.course.submissions import Submission
 
-HIDDEN = 5  # cases of each exercise that nobody has seen before
-# Seconds of computing, for all cases and for all exercises; the solutions of the whole book take
-# four. A submission that only sleeps ends after PATIENCE times as many: twelve minutes.
+HIDDEN = 5  # new cases per exercise
+# CPU seconds for all cases of an answer, and for all exercises; the whole book's solutions take
+# four. A submission that only sleeps ends after PATIENCE times as long: twelve minutes.
 AN_ANSWER, A_SUBMISSION = 20.0, 120.0
 PACKAGE = Path(__file__).parents[1]
-# An answer does without the references, and without what grades it.
+# The answers' copy of the package lacks the references and what grades the answers.
 LEFT_OUT = shutil.ignore_patterns("exercises", "__pycache__")
 LONGEST_CELL = 50_000  # characters
-ONLY_THE_CELL = "Only the answer cell is taken: what an answer needs must stand in it."
+ONLY_THE_CELL = "Only the answer cell is graded: it must contain all it needs."
 
 
 @dataclass
 class Mark:
-    """What an answer is worth.
+    """The mark for an answer.
 
     Args:
         share: of the points, 0 to 1.
@@ -67,11 +67,11 @@ class Marked:
 
 
 def mark_all(submissions, tasks: list[Task], seed: str, say=print) -> list[Marked]:
-    """Mark submissions, one for each core at a time; in the order in which they came.
+    """Mark submissions, one per core at a time; return them in the given order.
 
     Args:
         seed: of the hidden cases, which are the same for the whole class.
-        say: is told of each submission when it is done.
+        say: called with a message when a submission is done.
     """
     with TemporaryDirectory(prefix="d2lmini-") as folder:
         shutil.copytree(PACKAGE, Path(folder) / "d2lmini", ignore=LEFT_OUT)
@@ -80,7 +80,7 @@ def mark_all(submissions, tasks: list[Task], seed: str, say=print) -> list[Marke
         for one_by_one in (False, True):
             waiting = [i for i in range(len(submissions)) if i not in done]
             for batch in [[i] for i in waiting] if one_by_one else [waiting]:
-                # Spawned, for a fork of a Python that has threads may hang.
+                # Spawned, since a fork of a Python with threads may hang.
                 with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
                     jobs = {
                         pool.submit(mark, submissions[i], tasks, seed, folder): i
@@ -101,11 +101,9 @@ def mark_all(submissions, tasks: list[Task], seed: str, say=print) -> list[Marke
 
 
 def failed(submission, tasks, error) -> Marked:
-    """No marks, and a word to the lecturer."""
-    submission.problems.append(
-        f"could not be graded, please look at it yourself: {error}"
-    )
-    mark = Mark(message="It could not be graded; your instructor is told.")
+    """Give no marks, and tell the lecturer."""
+    submission.problems.append(f"could not be graded; please grade it by hand: {error}")
+    mark = Mark(message="It could not be graded; your instructor has been told.")
     return Marked(submission, {task.name: mark for task in tasks})
 
 
@@ -138,17 +136,15 @@ def mark(submission: Submission, tasks: list[Task], seed: str, folder: str) -> M
 
 
 def hidden(name: str, seed: str) -> Exercise:
-    """An exercise with cases of its own for each seed."""
+    """The exercise with new cases, drawn from the seed."""
     with CPU:
         return find(name).drawn(Random(seed + name), HIDDEN)
 
 
 def mark_one(room, task, cell, earlier, seed, left) -> Mark:
-    """Mark the answer to one exercise; earlier: the answer cells that stand before it."""
+    """Mark the answer to one exercise; earlier: the answer cells before it."""
     if left <= 0:
-        text = (
-            f"The answers before it took all of the {A_SUBMISSION:g} seconds there are."
-        )
+        text = f"The answers before it used up the {A_SUBMISSION:g} s limit."
         return Mark(WRONG, text, cell=cell)
     if len(cell) > LONGEST_CELL:
         return Mark(WRONG, f"The cell has more than {LONGEST_CELL} characters.")
@@ -161,7 +157,7 @@ def mark_one(room, task, cell, earlier, seed, left) -> Mark:
         line = (
             f"\nin       {error.text.strip()}" if getattr(error, "text", None) else ""
         )
-        return Mark(WRONG, f"The cell is no Python: {error}{line}", cell=cell)
+        return Mark(WRONG, f"The cell is not valid Python: {error}{line}", cell=cell)
     except (RecursionError, MemoryError):
         return Mark(WRONG, "The cell is too deeply nested to be read.", cell=cell)
     try:
@@ -182,10 +178,10 @@ def mark_one(room, task, cell, earlier, seed, left) -> Mark:
 
 
 def _why_not(task, defined):
-    """Why a cell holds no answer, from what the child says of it."""
+    """Why a cell holds no answer, from the child's report."""
     error = defined.get("error")
     if not isinstance(error, dict):
-        return f"The cell hands in no function; {task.function} is asked for."
+        return f"The cell hands in no function; {task.function} is expected."
     kind, text, line = (str(error.get(name))[:300] for name in ("kind", "text", "line"))
     told = f"The cell raised {kind}: {text}" + f". {ONLY_THE_CELL}" * (
         kind == "NameError"
@@ -194,11 +190,11 @@ def _why_not(task, defined):
 
 
 class Room:
-    """Where the answers of one submission run: a new child, if the last one is gone.
+    """Where the answers of one submission run: in a child, replaced if it is gone.
 
     Args:
         folder: holds the copy of the package.
-        home: an empty folder, the only one in which an answer may write.
+        home: an empty folder, the only one that an answer may write to.
     """
 
     def __init__(self, folder: str, home: str):
@@ -209,13 +205,13 @@ class Room:
         ]
         self.command += [folder, str(PACKAGE)]
         self.home, self.current, self.unconfined = home, None, []
-        self.computed = 0.0  # seconds, by the children that are gone
+        self.computed = 0.0  # CPU seconds used by children that are gone
 
     def is_alive(self) -> bool:
         return self.current is not None and self.current.is_alive()
 
     def spent(self) -> float:
-        """As Child.spent, of all children that it has had."""
+        """Like Child.spent, for all children so far."""
         now = self.current.computed() if self.current is not None else 0.0
         return self.computed + now + time.monotonic() / PATIENCE
 
@@ -226,7 +222,7 @@ class Room:
             places = dict.fromkeys(
                 ("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP"), self.home
             )
-            # An answer may have deleted it, or filled it.
+            # An answer may have deleted or filled it.
             shutil.rmtree(self.home, ignore_errors=True)
             Path(self.home).mkdir(exist_ok=True)
             self.current = Child(self.command, self.home, kept | places)

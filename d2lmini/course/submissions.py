@@ -63,7 +63,7 @@ def read_roster(path: Path) -> tuple[list[Student], list[str]]:
     Raises:
         ValueError: it is not UTF-8, not CSV, or lacks a column "id".
     """
-    rule = 'must be CSV in UTF-8 with a column "id"; "name", "login" and others may be there'
+    rule = 'must be CSV in UTF-8 with a column "id"; "name", "login" and others are optional'
     try:
         text = path.read_text(encoding="utf-8-sig")
         delimiter = max(",;\t", key=text.partition("\n")[0].count)
@@ -83,9 +83,7 @@ def read_roster(path: Path) -> tuple[list[Student], list[str]]:
             continue  # such as the line of possible points
         aliases = [row[name] for name in LOGINS if row.get(name)]
         if found.casefold() in taken:
-            problems.append(
-                f"roster: {found} stands there twice; the first line counts"
-            )
+            problems.append(f"roster: {found} appears twice; the first line counts")
             continue
         if shared := [alias for alias in aliases if alias.casefold() in taken]:
             problems.append(
@@ -113,7 +111,7 @@ def whose(path: Path, students: list[Student]) -> Student | None:
 def collect(
     folder: Path, students: list[Student]
 ) -> tuple[list[Submission], list[str]]:
-    """Collect the submissions in a folder by student, and the files that belong to nobody.
+    """Collect the submissions in a folder by student, and the files without an owner.
 
     Raises:
         ValueError: there is no such folder.
@@ -131,9 +129,9 @@ def collect(
         if path.suffix.lower() == ".zip":
             problems.append(f"{shown}: was not read; unpack it first")
         elif student is None:
-            problems.append(f"{shown}: nobody in the roster has an id of this path")
+            problems.append(f"{shown}: no id in the roster is part of this path")
         elif path.is_symlink() or not path.is_file():
-            problems.append(f"{shown}: is no file, and was not read")
+            problems.append(f"{shown}: is not a file, and was not read")
         else:
             take(submissions[student.id], path, shown)
     for student in students:
@@ -142,7 +140,7 @@ def collect(
                 submissions[student.id].time = datetime.fromisoformat(given).timestamp()
             except ValueError:
                 problems.append(
-                    f"roster: {given} ({student.id}) is no time; the file's counts"
+                    f"roster: {given} ({student.id}) is not a time; the file's time counts"
                 )
     return list(submissions.values()), problems
 
@@ -171,7 +169,7 @@ def read_answers(path: Path) -> tuple[dict[str, str], list[str]]:
         cells = _cells(path.read_bytes().decode("utf-8-sig"))
     except Exception as error:  # a stranger's file can contain anything
         text = str(error).partition("\n")[0][:200]
-        return {}, [f"this is no notebook ({type(error).__name__}: {text})"]
+        return {}, [f"this is not a notebook ({type(error).__name__}: {text})"]
     known = {name for page in EXERCISE_PAGES.values() for name in page.exercise_names}
     answers, problems = {}, []
     for number, (source, marked) in enumerate(cells, 1):

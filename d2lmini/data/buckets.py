@@ -9,7 +9,7 @@ from d2lmini.support.arguments import check_arrays, check_integers
 
 
 class LengthSampler(Sampler):
-    """Sample batches of rows of similar length from random pools, anew at each pass.
+    """Sample batches of rows of similar length, from new random pools at each pass.
 
     Args:
         lengths: (rows,), the length of each row.

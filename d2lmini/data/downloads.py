@@ -124,4 +124,4 @@ def check_hash(name: str, path: Path, known: str) -> None:
     algorithm, digest = known.split(":")
     found = pooch.file_hash(str(path), alg=algorithm)
     if found != digest:
-        raise ValueError(f"{name} has {algorithm} {found}, registered is {digest}")
+        raise ValueError(f"{name} has {algorithm} {found}; expected {digest}")

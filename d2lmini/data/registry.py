@@ -187,7 +187,7 @@ def fetch(file: File, licence: str) -> Path:
 def mismatch(path: Path, file: File) -> str:
     """Describe how the file at path differs from the registered one; empty if it does not."""
     if not path.is_file():
-        return f"{path} is a folder, and a file is registered"
+        return f"{path} is a folder, but a file is registered"
     try:
         check_hash(str(path), path, f"sha256:{file.sha256}")
     except ValueError as error:

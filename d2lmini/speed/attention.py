@@ -16,19 +16,19 @@ from d2lmini.support.arguments import (
     check_mask,
 )
 
-NARROW, SHORT = 32, 12  # width and keys up to which narrow_attention is the faster one
+NARROW, SHORT = 32, 12  # width and keys up to which narrow_attention is faster
 
 
 def fast_dropout(X: Tensor, probability: float) -> Tensor:
-    """F.dropout, on the CPU with one random number of 64 bits for four elements.
+    """F.dropout, but on the CPU with one 64-bit random number for four elements.
 
-    There most of the time of a dropout goes into random numbers, one for each element. Here 16
-    bits decide about each, so its probability is rounded to a multiple of 1 / 65536.
+    There dropout spends most of its time on random numbers, one for each element. Here 16 bits
+    decide on each, so the probability is rounded to a multiple of 1 / 65536.
 
     Args:
-        probability: with which an element becomes 0; the others are divided by what remains.
+        probability: of zeroing an element; the others are divided by 1 - probability.
     Raises:
-        TypeError, ValueError: X is no tensor, or probability lies outside [0, 1].
+        TypeError, ValueError: X is not a tensor, or probability lies outside [0, 1].
     Source: Srivastava et al. 2014; chapter 13.
     """
     check_kind("X", X, Tensor, "a torch.Tensor")
@@ -37,12 +37,12 @@ def fast_dropout(X: Tensor, probability: float) -> Tensor:
 
 
 def drop(X, probability):
-    """fast_dropout of what has been checked."""
+    """fast_dropout without argument checks."""
     if not X.is_cpu or probability in (0, 1):
         return F.dropout(X, probability)
     size = X.numel()
     draws = torch.empty(-(-size // 4), dtype=torch.int64).random_(-(2**63), None)
-    numbers = draws.view(torch.int16)[:size].view(X.shape)  # -32768 to 32767, evenly
+    numbers = draws.view(torch.int16)[:size].view(X.shape)  # -32768 to 32767, uniform
     kept = numbers >= round(probability * 2**16) - 2**15
     return X * kept.to(X.dtype).mul_(1 / (1 - probability))
 
@@ -56,11 +56,11 @@ def fast_attention(
 ) -> Tensor:
     """The output of attention.scaled_dot_product_attention, without its weights.
 
-    The kernel goes through the keys in blocks, and never holds a row of scores for each query.
-    On the CPU none drops weights: with dropout, they are computed there as in a chapter, or, for
-    short sentences in a narrow net, by narrow_attention.
+    The kernel processes the keys in blocks and never holds all scores at once. On the CPU no
+    kernel supports dropout: with it, weights are computed as in chapter 4 or, for short sentences
+    in a narrow network, by narrow_attention.
 
-    Args, Shapes, Raises: as attention.scaled_dot_product_attention.
+    Args, Shapes, Raises: as for attention.scaled_dot_product_attention.
     Returns:
         The output (batch, heads, queries, head_size).
     Source: Dao et al. 2022.
@@ -71,7 +71,7 @@ def fast_attention(
 
 
 def fastest_attention(queries, keys, values, mask, dropout):
-    """fast_attention of what has been checked: its way depends on device, dropout and sizes."""
+    """fast_attention without checks; its method depends on device, dropout and sizes."""
     if dropout == 0 or not queries.is_cpu:
         output = F.scaled_dot_product_attention(queries, keys, values, mask, dropout)
         if mask is None or queries.is_cpu:
@@ -86,12 +86,12 @@ def fastest_attention(queries, keys, values, mask, dropout):
 
 
 def narrow_attention(queries, keys, values, mask, dropout):
-    """fast_attention with one matrix product a sentence in place of one for each of its heads.
+    """fast_attention with one matrix product per sentence instead of one per head.
 
-    Each query becomes as wide as the layer, with zeros outside the columns of its head: its
-    products with whole keys are those of its head alone. That is heads times the
-    multiplications, but small matrices cost by the piece. The scores have their keys in rows,
-    since PyTorch's softmax is slow on short rows and quick on columns.
+    Each query is widened to the layer's width, with zeros outside the columns of its head, so
+    its product with a whole key is that of its head alone. This takes num_heads times as many
+    multiplications, but for small products the cost per call dominates. Scores have keys in rows,
+    since PyTorch's softmax is slow on short rows and fast on columns.
     """
     num_heads, head_size = queries.shape[1], queries.shape[3]
     wide = (queries / math.sqrt(head_size)).permute(0, 2, 3, 1)
@@ -102,8 +102,8 @@ def narrow_attention(queries, keys, values, mask, dropout):
     if mask is None:
         scores = K @ Q.mT  # (batch, keys, heads * queries)
     else:
-        mask = mask[(None,) * (4 - mask.dim())]  # four axes, and some may have size 1
-        far_below = torch.finfo(Q.dtype).min / 2  # all scores, and yet finite
+        mask = mask[(None,) * (4 - mask.dim())]  # four axes, some perhaps of size 1
+        far_below = torch.finfo(Q.dtype).min / 2  # all scores, yet finite
         bias = ((~mask).to(Q.dtype) * far_below).movedim(3, 1)
         if bias.shape[3] > 1:  # (batch, keys, heads, queries)
             bias = bias.expand(-1, -1, num_heads, -1)
@@ -118,10 +118,10 @@ def narrow_attention(queries, keys, values, mask, dropout):
 
 
 class FastMultiHeadAttention(MultiHeadAttention):
-    """MultiHeadAttention by fast_attention; its weights are still computed when asked for."""
+    """MultiHeadAttention using fast_attention; weights are still computed on access."""
 
     def forward(self, queries, keys, values, mask=None, projected=False):
-        """Attend, as MultiHeadAttention.forward does."""
+        """Attend like MultiHeadAttention.forward."""
         check_floats("queries", queries, "batch", "steps", self.num_hiddens)
         Q = self.split_heads(self.W_q(queries))
         K, V = (keys, values) if projected else self.project(keys, values)
@@ -134,16 +134,16 @@ class FastMultiHeadAttention(MultiHeadAttention):
 
 
 class FastDropout(nn.Dropout):
-    """nn.Dropout by fast_dropout."""
+    """nn.Dropout using fast_dropout."""
 
     def forward(self, X):
         return drop(X, self.p) if self.training else X
 
 
 def use_fast_layers(net: nn.Module) -> None:
-    """Let every MultiHeadAttention and nn.Dropout of net compute fast, with the weights it has."""
+    """Make every MultiHeadAttention and nn.Dropout of net fast, in place; weights are kept."""
     check_arguments(net=net)
     fast = {MultiHeadAttention: FastMultiHeadAttention, nn.Dropout: FastDropout}
     for module in net.modules():
-        # The fast layers hold what these hold; only what they compute with it differs.
+        # The fast layers have the same attributes; only their forward differs.
         module.__class__ = fast.get(type(module), type(module))

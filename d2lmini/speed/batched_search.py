@@ -1,6 +1,6 @@
-"""Generation for many sentences at once, of different lengths, with a cache.
+"""Generate for many sentences of different lengths at once, with a cache.
 
-generation.py takes one sentence and is written to be read; this gives the same, faster.
+generation.py takes one sentence and is written to be read; this gives the same results, faster.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def translate_all(
 ) -> list[str]:
     """Translate many sentences, batch_size of similar length at a time.
 
-    Args: as predict_seq2seq. Unknown words and cuts are not warned of.
+    Args: as for predict_seq2seq. Unknown words and cuts give no warning.
     Returns:
         The translations, in the order of the sentences.
     Raises:
@@ -59,16 +59,16 @@ def translate_ids(
     beam_size=None,
     batch_size=128,
 ) -> list[str]:
-    """translate_all for sentences that are ids already, words or pieces of words.
+    """translate_all for sentences already encoded as ids, of words or of pieces of words.
 
     Shapes:
-        src: (sentences, steps), valid_lens: (sentences,): what encode returns
+        src: (sentences, steps), valid_lens: (sentences,): as encode returns them
     Returns:
         The tokens of each translation, separated by spaces.
     Source: chapter 8.
     """
     net.to(device)
-    order, found = valid_lens.argsort(), [""] * len(src)  # little padding in a batch
+    order, found = valid_lens.argsort(), [""] * len(src)  # batches with little padding
     for start in range(0, len(src), batch_size):
         rows = order[start : start + batch_size]
         lens = valid_lens[rows]
@@ -86,7 +86,7 @@ def translate_ids(
 
 
 def most_probable(log_probs: torch.Tensor) -> torch.Tensor:
-    """Of each row (batch, vocab_size) the token with the largest log-probability, (batch,)."""
+    """Choose the most probable token of each row: (batch, vocab_size) -> (batch,)."""
     return log_probs.argmax(dim=-1)
 
 
@@ -95,12 +95,12 @@ def at_random(
     top_k: int | None = None,
     generator: torch.Generator | None = None,
 ) -> Callable:
-    """A choice for generate: a token drawn by its probability.
+    """Make a choose function for generate that samples tokens by probability.
 
     Args:
-        temperature: below 1 prefers what is probable, above 1 evens out.
-        top_k: draw from so many of the most probable tokens; None: from all.
-        generator: of the random numbers, on the device of the net.
+        temperature: below 1 favours probable tokens; above 1 flattens the distribution.
+        top_k: sample from the top_k most probable tokens only; None = from all.
+        generator: random number generator, on the device of the network.
     Raises:
         TypeError, ValueError: temperature is not above 0, or top_k less than 1.
     Source: chapter 8.
@@ -121,11 +121,11 @@ def at_random(
 def generate(
     net, src, src_valid_lens, bos, eos, num_steps, choose: Callable = most_probable
 ) -> list[Hypothesis]:
-    """One token after the other for many sentences at once, until <eos> or num_steps tokens.
+    """Generate token by token for many sentences at once, until <eos> or num_steps tokens.
 
     Args:
-        choose: from log-probabilities (batch, vocab_size) to tokens (batch,): most_probable,
-            which is greedy search, or at_random(...).
+        choose: maps log-probabilities (batch, vocab_size) to tokens (batch,): most_probable
+            (greedy search) or at_random(...).
     Shapes:
         src: (batch, source steps)
         src_valid_lens: (batch,); None = no padding
@@ -163,12 +163,12 @@ def extend(
     """Continue texts of equal length by num_steps tokens each.
 
     Args:
-        decode: called with (tokens, caches); returns logits and new caches, as a
-            modern.LanguageModel does. First all tokens and None, then the last token of each
-            text that has not ended. Caches: lists and (named) tuples of tensors, a row a text.
+        decode: called with (tokens, caches); returns logits and new caches, as
+            modern.LanguageModel does: first with all tokens and None, then with the last token of
+            each unfinished text. Caches: lists and (named) tuples of tensors, one row per text.
         choose: see generate.
-        eos: ends a text, which then repeats it at no cost; None: no text ends. Stops early if
-            all have ended, and computes nothing for one that has.
+        eos: ends a text, which is then padded with it; None = no text ends. Finished texts
+            cost no computation, and extend stops early if all have ended.
     Shapes:
         tokens: (texts, steps)
     Returns:
@@ -180,7 +180,7 @@ def extend(
     check_arguments(num_steps=num_steps, choose=choose, eos=eos)
     logits, caches = decode(tokens, None)
     totals = logits.new_zeros(len(tokens))
-    running = torch.arange(len(tokens), device=tokens.device)  # texts that go on
+    running = torch.arange(len(tokens), device=tokens.device)  # unfinished texts
     for step in range(num_steps):
         if step:
             logits, caches = decode(tokens[running, -1:], caches)
@@ -199,7 +199,7 @@ def extend(
 
 
 def take_rows(parts, rows: torch.Tensor):
-    """The same rows of each tensor, or None, in nested lists, tuples and named tuples."""
+    """Take the same rows of each tensor, or None, in nested lists, tuples and named tuples."""
     if parts is None or isinstance(parts, torch.Tensor):
         return parts if parts is None else parts[rows]
     taken = [take_rows(part, rows) for part in parts]
@@ -207,7 +207,7 @@ def take_rows(parts, rows: torch.Tensor):
 
 
 def until_eos(tokens: list[int], eos: int) -> list[int]:
-    """Tokens up to the first <eos>, which is kept."""
+    """Tokens up to and including the first <eos>."""
     return tokens[: tokens.index(eos) + 1] if eos in tokens else tokens
 
 
@@ -217,12 +217,12 @@ def beam_search_batch(
 ) -> list[list[Hypothesis]]:
     """beam_search for many sentences at once, with a cache.
 
-    Each sentence has beam_size rows. A row that is not in use has a log-probability of minus
-    infinity; a hypothesis that branches takes its past along, in the caches.
+    Each sentence has beam_size rows; unused ones have log-probability minus infinity. When a
+    hypothesis branches, its rows of the caches are copied.
 
-    Shapes, Raises: as generate, and beam_size is less than 1.
+    Shapes, Raises: as for generate, and beam_size is less than 1.
     Returns:
-        For each sentence what beam_search returns.
+        What beam_search returns, for each sentence.
     Source: Sutskever et al. 2014, section 3.2; chapter 8.
     """
     check_search(net, src, bos, eos, num_steps, beam_size, batch="batch")
@@ -239,7 +239,7 @@ def beam_search_batch(
     for _ in range(num_steps):
         logits, caches = net.decoder(tokens[:, -1:], *state, caches)
         log_probs = logits[:, -1].log_softmax(dim=-1)  # (running * beams, vocab_size)
-        # No beam goes on in more ways than beam_size. Ranked on the CPU, see above.
+        # A beam needs at most beam_size continuations. Ranked on the CPU, see above.
         log_probs, words = log_probs.topk(min(beam_size, log_probs.shape[1]))
         ways = log_probs.shape[1]
         log_probs = log_probs.cpu().double().view(len(running), beam_size, ways)
@@ -248,7 +248,7 @@ def beam_search_batch(
         chosen = words.cpu().view(len(running), -1).gather(1, best)  # (running, beams)
         parents = (first_row + best // ways).flatten().to(src.device)
         tokens = torch.cat([tokens[parents], chosen.view(-1, 1).to(src.device)], dim=1)
-        # What is known of a source is the same for all its beams.
+        # The source's keys and values are the same for all its beams.
         caches = [c._replace(K=c.K[parents], V=c.V[parents]) for c in caches]
         for i, j in ((chosen == eos) & totals.isfinite()).nonzero().tolist():
             row = tokens[i * beam_size + j].tolist()
@@ -271,7 +271,7 @@ def beam_search_batch(
 
 
 def _ranked(hypotheses, eos):
-    """By log-probability per token; those that did not end come last."""
+    """Rank by log-probability per token; hypotheses without <eos> come last."""
     return sorted(
         hypotheses,
         key=lambda h: (h.tokens[-1] == eos, log_prob_per_token(h)),

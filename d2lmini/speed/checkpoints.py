@@ -1,4 +1,4 @@
-"""Checkpoints: a training in a file, with all it takes to resume bit for bit."""
+"""Checkpoints: the state of a training run in a file, to resume it bit for bit."""
 
 import math
 import pickle
@@ -16,10 +16,10 @@ FORMAT, VERSION = "d2lmini checkpoint", 2
 
 
 def write_whole(state: dict, path: Path) -> None:
-    """Write a dictionary to a file; path holds the old one or the new one, never a part.
+    """Write a dictionary to a file; path holds the old file or the new one, never a part.
 
     Raises:
-        OSError: the folder cannot be written to, or the disk is full; path is as it was.
+        OSError: the folder is not writable, or the disk is full; path is unchanged.
     """
     write_file(path, lambda file: torch.save(state, file))
 
@@ -29,19 +29,19 @@ def read_whole(path: Path) -> dict:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is cut short, holds objects, or is not a checkpoint of this version.
+        ValueError: it is truncated, holds objects, or is not a checkpoint of this version.
     """
     if not zipfile.is_zipfile(path):
-        Path(path).stat()  # a file that is not there is another mistake
+        Path(path).stat()  # raise FileNotFoundError if it is missing
         raise ValueError(
-            f"path ({path}) must be a checkpoint; it is cut short, or something else"
+            f"path ({path}) must be a checkpoint; it is truncated, or something else"
         )
     try:
         state = torch.load(path, weights_only=True, map_location="cpu")
     except pickle.UnpicklingError as error:
         raise ValueError(
-            f"path ({path}) holds more than numbers, and to load it could run any program: "
-            "it has not been loaded"
+            f"path ({path}) holds more than numbers, and loading it could run any program: "
+            "it was not loaded"
         ) from error
     except (RuntimeError, EOFError) as error:
         raise ValueError(f"path ({path}) is damaged: {error}") from error
@@ -56,14 +56,14 @@ def read_whole(path: Path) -> dict:
 
 
 class Checkpoint:
-    """A training that is saved to a file and resumed from it: see speed.training.train.
+    """Save a training run to a file, and resume it: see speed.training.train.
 
     Stopped at any moment and resumed, it ends with the same weights, bit for bit, as one that was
-    never stopped, on the same device and with as many threads.
+    never stopped, given the same device and number of threads.
 
     Args:
         path: the file; each save replaces it.
-        every: training steps between two saves; each epoch ends with one in any case.
+        every: training steps between saves; each epoch also ends with one.
     Raises:
         TypeError, ValueError: path is not a path; every is less than 1.
     Source: chapter 13.
@@ -76,23 +76,23 @@ class Checkpoint:
         self.path, self.every = Path(path), every
 
     def begin(self, settings: dict, net, optimizer, schedule, step) -> None:
-        """Load the file, if it exists, into the parts of a training.
+        """Restore the parts of a training run from the file, if it exists.
 
-        Sets history to the rows of the finished epochs, steps to the results of the unfinished
+        Set history to the rows of the finished epochs, steps to the results of the unfinished
         epoch's training steps, best and lowest to the best weights and their loss.
 
         Args:
-            settings: of the training; the file's must be equal.
-            step: of the training; saved too if it has a state.
+            settings: of the run; those in the file must be equal.
+            step: of the run; also saved if it has state.
         Raises:
-            ValueError: the file is from another training; see also read_whole.
+            ValueError: the file is from another run; see also read_whole.
         """
         self.settings = settings | {"step": getattr(step, "__name__", str(step))}
         self.parts = {"net": net, "optimizer": optimizer, "schedule": schedule}
         if hasattr(step, "state_dict"):
             self.parts["step"] = step
         self.history, self.steps, self.best, self.lowest = [], [], None, math.inf
-        self.resumed = None  # random states: at the start of the epoch, and now
+        self.resumed = None  # random states at the start of the epoch, and when saved
         if not self.path.exists():
             return
         saved = read_whole(self.path)
@@ -109,7 +109,7 @@ class Checkpoint:
         for name, value in self.settings.items():
             if saved["settings"].get(name) != value:
                 raise ValueError(
-                    f"path ({self.path}) is from another training: its {name} was "
+                    f"path ({self.path}) is from another training run: its {name} was "
                     f"{saved['settings'].get(name)}, this one's is {value}"
                 )
         shapes = {n: tuple(p.shape) for n, p in self.parts["net"].state_dict().items()}

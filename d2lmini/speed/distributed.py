@@ -1,4 +1,4 @@
-"""One training in several processes, started by torchrun; each may have its own GPU."""
+"""Train in several processes, started by torchrun; each may have its own GPU."""
 
 import os
 from datetime import timedelta
@@ -9,7 +9,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from d2lmini.support.randomness import random_states, set_random_states
 
-PATIENCE = timedelta(minutes=2)  # to wait for a process that does not answer
+PATIENCE = timedelta(minutes=2)  # how long to wait for a process that does not answer
 
 
 def join_team(device: torch.device) -> None:
@@ -30,11 +30,11 @@ def join_team(device: torch.device) -> None:
 
 
 class Team:
-    """The processes of a training: one, unless torchrun started several.
+    """The processes that train together: one, unless torchrun started several.
 
     Each holds the whole network and learns from its share of the rows of each batch. Before each
-    training step the gradients are averaged, so that all processes take the same step: the one
-    that a single process would take on the whole batch.
+    training step the gradients are averaged, so that all processes make the same update: the one
+    that a single process would make on the whole batch.
 
     Source: Li et al. 2020; chapter 13.
     """
@@ -63,7 +63,7 @@ class Team:
         for batch in batches:
             if (
                 shared is None
-            ):  # the order is drawn; from here on each drops its own units
+            ):  # the order is drawn; from here on each draws its own dropout
                 shared = random_states()
                 torch.manual_seed(torch.randint(2**31, ()).item() + self.rank)
             mine = [array[self.rank :: self.size] for array in batch]

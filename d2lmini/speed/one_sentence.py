@@ -1,4 +1,4 @@
-"""Greedy search for one sentence, at the price of its operations and of nothing else."""
+"""Greedy search for one sentence, without the overhead of modules and checks."""
 
 import math
 
@@ -11,15 +11,15 @@ from d2lmini.support.arguments import check_search, check_tokens
 
 @torch.inference_mode()
 def fast_greedy_search(net, src, src_valid_lens, bos, eos, num_steps):
-    """generation.greedy_search, as in eval mode, several times as fast for a small net.
+    """generation.greedy_search in eval mode, several times as fast for a small network.
 
-    There a product takes less time than to call a module and to check what it is given. Here
-    arguments are checked once, layers become plain functions, padding is cut off, so that
-    there is no mask, and keys and values are written where there is room for all steps.
+    There a matrix product takes less time than calling a module and checking its arguments.
+    Here arguments are checked once, layers become plain functions, padding is cut off, which
+    saves the mask, and keys and values are written to preallocated tensors.
 
     Args:
         net: an EncoderDecoder of a TransformerEncoder and a TransformerDecoder.
-    Shapes, Returns, Raises: as generation.greedy_search.
+    Shapes, Returns, Raises: as for generation.greedy_search.
     Source: chapter 13.
     """
     check_search(net, src, bos, eos, num_steps)
@@ -56,7 +56,7 @@ def _encoder_block(block):
 
 
 def _decoder_step(block, memory, num_steps):
-    """A DecoderBlock as a function of the step (1, width) at position now."""
+    """A DecoderBlock as a function of the vector (1, width) at position now."""
     project, attend = _attention(block.self_attention)
     project_memory, attend_memory = _attention(block.cross_attention)
     addnorm1, addnorm2, addnorm3 = (
@@ -113,7 +113,7 @@ def _linear(layer):
 
 
 def _embedding(layer):
-    """A TokenEmbedding as a function of tokens (steps,), the first of them at position start."""
+    """A TokenEmbedding as a function of tokens (steps,), the first at position start."""
     table, P = layer.embedding.weight, layer.positions.P
     vocab_size, width = table.shape
 

@@ -118,7 +118,7 @@ def check_tensors(name: str, tensors) -> None:
 
 
 def check_repeatable(name: str, batches) -> None:
-    """batches must be there again at each epoch, and a list must not be empty."""
+    """batches must be iterable again at each epoch; a list must not be empty."""
     rule = "a DataLoader or a list of batches"
     kind = () if isinstance(batches, torch.Tensor) else Iterable
     check_kind(name, batches, kind, rule)
@@ -178,7 +178,7 @@ def check_arguments(**arguments) -> None:
 
 
 def check_shape(name: str, value, *axes) -> None:
-    """value must have these axes: a number is a size, a string fits any, a first ... any axes."""
+    """value must have these axes: a number is a size, a string fits any, a leading ... any axes."""
     got, wanted = tuple(value.shape), axes
     if axes[:1] == (...,):
         wanted = got[: len(got) - len(axes) + 1] + axes[1:]
@@ -262,13 +262,13 @@ def check_self_attention(queries, keys, values) -> None:
 
 
 def check_last_pass(last_pass) -> None:
-    """last_pass must be there: the layer has been called."""
+    """last_pass must exist: the layer has been called."""
     if last_pass is None:
         raise ValueError("attention_weights needs a forward pass first, got none")
 
 
 def check_positions(X, start, max_len: int, num_hiddens: int) -> None:
-    """X must be (batch, steps, num_hiddens), its positions from start on below max_len."""
+    """X must be (batch, steps, num_hiddens), its positions, from start, below max_len."""
     check_floats("X", X, "batch", "steps", num_hiddens)
     check_arguments(start=start)
     check_at_most("sequence length", start + X.shape[1], "max_len", max_len)
@@ -295,7 +295,7 @@ def check_parts(batch, *names) -> None:
 
 
 def checked(loss):
-    """The same loss, which raises if it does not return (mean, count), the mean with a gradient."""
+    """Make loss raise unless it returns (mean, count) and the mean has a gradient."""
 
     def checked_loss(net, batch):
         scored = loss(net, batch)
@@ -313,7 +313,7 @@ def checked(loss):
 
 
 def check_counted(count) -> None:
-    """count must say that the batches hold at least one item."""
+    """count must show that the batches hold at least one item."""
     if not count.sum() > 0:
         got = count.tolist()
         raise ValueError(f"loss must count something in some batch, got {got}")
@@ -341,7 +341,7 @@ def check_training(
 
 
 def check_token_ids(net, batches) -> None:
-    """Every id of a data set must have a row in net: on a GPU, one without ends the process."""
+    """Every id in a data set must have a row in net; on a GPU, a missing row kills the process."""
     dataset = getattr(batches, "dataset", None)
     rows = [dataset.tensors] if hasattr(dataset, "tensors") else batches
     if not isinstance(rows, list | tuple):  # a data set of the reader's own kind

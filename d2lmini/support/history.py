@@ -1,4 +1,4 @@
-"""What a training reports while it runs, and what it falls back on when it fails."""
+"""Report the progress of training, and restore good weights when it fails."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ class NotFiniteError(ArithmeticError):
 
     def __init__(self, step):
         super().__init__(
-            f"loss and gradient must be finite, at step {step} they are not"
+            f"loss and gradient must be finite, but are not at step {step}"
         )
         self.step = step
 
@@ -21,12 +21,12 @@ def is_first() -> bool:
 
 
 class History:
-    """The epochs of a training: their losses, a progress bar, and the weights to go back to.
+    """The epochs of a training run: their losses, a progress bar, and the weights to go back to.
 
     Args:
         net: its weights are copied after each epoch; the last two copies are kept.
         unit: what the loss counts, such as "tokens".
-        rows: of earlier epochs, if the training was resumed.
+        rows: of earlier epochs, if training was resumed.
     """
 
     def __init__(self, net, num_epochs: int, unit: str, rows=()):
@@ -35,25 +35,25 @@ class History:
         self.bar = _progress_bar(len(self.rows) + 1, num_epochs)
 
     def epochs(self):
-        """The numbers of the epochs that are left, with a bar."""
+        """The numbers of the remaining epochs, with a progress bar."""
         return self.bar
 
     def add(self, loss: float, per_sec: float, val_loss: float | None = None) -> None:
-        """Keep and report the epoch that has just ended."""
+        """Record and report the epoch that has just ended."""
         row = (loss, per_sec) if val_loss is None else (loss, per_sec, val_loss)
         self.rows.append(row)
         self.snapshots = [self.snapshots[-1], _copy_weights(self.net)]
         _report(self.bar, len(self.rows), self.unit, *row)
 
     def stop(self, reason: BaseException, lr: float) -> None:
-        """Say why the training stopped, and put back good weights if these are spoilt."""
+        """Say why training stopped, and restore good weights if these are spoilt."""
         done = len(self.rows)
         if isinstance(reason, KeyboardInterrupt):
             print(f"stopped by hand after {done} epochs", file=sys.stderr)
             if not all(p.isfinite().all() for p in self.net.parameters()):
                 self.net.load_state_dict(self.snapshots[-1])
             return
-        # What fails at the first step was broken by the last step of the epoch before.
+        # What fails at the first training step was broken by the last one of the epoch before.
         good = max(done - 1, 0) if reason.step == 1 else done
         self.net.load_state_dict(self.snapshots[0 if reason.step == 1 else -1])
         warnings.warn(
@@ -64,7 +64,7 @@ class History:
         )
 
     def table(self):
-        """A pandas table, one row an epoch."""
+        """A pandas table, one row per epoch."""
         # Imported here: it takes longer to import than all of d2lmini.
         from pandas import DataFrame
 
@@ -75,13 +75,13 @@ class History:
 
 
 def _copy_weights(net):
-    """The state of net now; its own tensors go on changing."""
+    """Copy the state of net, whose own tensors keep changing."""
     return {name: tensor.clone() for name, tensor in net.state_dict().items()}
 
 
 def _progress_bar(first, last):
     """Epochs first to last, with a bar on stderr unless the variable CI is set."""
-    from tqdm import tqdm  # as pandas, only where it is needed
+    from tqdm import tqdm  # like pandas, only when needed
 
     in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
     epochs = range(first, last + 1)

@@ -1,4 +1,4 @@
-"""The mode of a network: in training, dropout drops; in eval mode, nothing is dropped."""
+"""The mode of a network: in training mode dropout is active, in eval mode it is not."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from torch import nn
 
 @contextmanager
 def eval_mode(net: nn.Module) -> Iterator[None]:
-    """Within it net is in eval mode; after it each part is in the mode it was in before.
+    """Put net in eval mode, and restore the mode of each part afterwards.
 
     Source: chapter 8.
     """
@@ -16,6 +16,6 @@ def eval_mode(net: nn.Module) -> Iterator[None]:
     net.eval()
     try:
         yield
-    finally:  # also after an error, or when somebody stops it
+    finally:  # also after an error or Ctrl-C
         for module, mode in modes.items():
             module.training = mode

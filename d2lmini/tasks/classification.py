@@ -45,7 +45,7 @@ class AttentionPooling(nn.Module):
         return (weights @ X)[:, 0]  # (batch, num_hiddens)
 
     def __getstate__(self):  # for torch.save and copy.deepcopy
-        """What is saved or copied: all but the weights of the last pass."""
+        """State to save or copy: everything but the weights of the last pass."""
         return self.__dict__ | {"weights": None}
 
 

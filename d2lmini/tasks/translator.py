@@ -189,7 +189,7 @@ def _check_notes(path, notes):
         check_pairs("merges", merges, (str, str), "(piece, piece)")
         check_arguments(tokens=tokens)
         if Vocab([" ".join(tokens)]).idx_to_token != [*Vocab.reserved, *tokens]:
-            raise ValueError("tokens must be pieces without spaces, each there once")
+            raise ValueError("tokens must be pieces without spaces, each only once")
         check_kind("sizes", sizes, list, "a list")
         check_count("num_steps", num_steps)
         check_kind("about", about, dict, "a dictionary")

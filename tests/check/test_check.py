@@ -211,7 +211,7 @@ def test_the_length_of_the_padding_counts_too(X):
     found = check.padding_invariant(mean_over_all, X, LENS)
     assert not found and found.sentence.startswith("More padding")
     found = check.padding_invariant(Normed(NormOverSteps(STEPS, WIDTH, 0.0)), X, LENS)
-    assert not found and "With one more step of padding it raised" in found.sentence
+    assert not found and "With one more padded position it raised" in found.sentence
     with pytest.raises(ValueError, match="must leave some padding"):
         check.padding_invariant(mean_over_all, X, torch.tensor([STEPS] * 3))
 

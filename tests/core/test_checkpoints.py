@@ -155,7 +155,7 @@ def test_a_file_that_was_cut_short_is_refused_and_left_as_it_was(tmp_path):
     whole = path.read_bytes()
     for length in (0, 1, 100, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
-        with pytest.raises(ValueError, match=r"path .*run.pt\) .*(cut short|damaged)"):
+        with pytest.raises(ValueError, match=r"path .*run.pt\) .*(truncated|damaged)"):
             run(path)
         assert path.read_bytes() == whole[:length]
 
@@ -192,7 +192,7 @@ def test_another_file_is_refused_and_left_as_it_was(tmp_path, kind, monkeypatch)
 def test_a_bare_pickle_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run.pt").write_bytes(pickle.dumps(Program()))
-    with pytest.raises(ValueError, match="cut short, or something else"):
+    with pytest.raises(ValueError, match="truncated, or something else"):
         run(tmp_path / "run.pt")
     assert os.listdir(tmp_path) == ["run.pt"]
     with pytest.raises(FileNotFoundError):

@@ -166,7 +166,7 @@ NOTES = [
     ("merges", [["o", 1]], r"must be \(piece, piece\)"),
     ("tokens", "abc", "tokens .* must be a list of strings"),
     ("tokens", [1], r"tokens\[0\] \(1\) must be a string"),
-    ("tokens", ["a", "a"], "tokens must be pieces without spaces, each there once"),
+    ("tokens", ["a", "a"], "tokens must be pieces without spaces, each only once"),
     ("tokens", ["a b"], "tokens must be pieces without spaces"),
     ("tokens", ["<pad>"], "tokens must be pieces without spaces"),
     ("tokens", [], "must be torch.float32 of shape"),

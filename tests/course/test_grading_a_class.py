@@ -348,7 +348,7 @@ def test_on_a_busy_machine_a_submission_has_the_same_time_to_compute(on_a_clock)
 def test_a_submission_that_sleeps_ends(on_a_clock):
     first, second = on_a_clock(70.0 * PATIENCE, *TWO_RIGHT)  # 50 s left, then none
     assert first.verdict == RIGHT
-    assert "took all of the 120 seconds" in second.message
+    assert "used up the 120 s limit" in second.message
 
 
 def test_what_the_answers_before_computed_is_not_given_again(monkeypatch, on_a_clock):
@@ -358,15 +358,15 @@ def test_what_the_answers_before_computed_is_not_given_again(monkeypatch, on_a_c
     ends = [cell(end, name, "*_") for name in names]
     *first, last = on_a_clock(0.0, *ends, RIGHT_CELLS["masks-5"])
     assert {mark.message for mark in first} == {"The answer ended Python itself."}
-    assert "took all of the 120 seconds" in last.message
+    assert "used up the 120 s limit" in last.message
 
 
 NO_ANSWERS = {
-    "def f(:": "The cell is no Python: invalid syntax",
-    "x = 'a\0b'": "The cell is no Python: source code string cannot contain null bytes",
+    "def f(:": "The cell is not valid Python: invalid syntax",
+    "x = 'a\0b'": "The cell is not valid Python: source code string cannot contain null bytes",
     "(" * 1000 + ")" * 1000: "The cell is ",
     "1 / 0": "The cell raised ZeroDivisionError: division by zero\nin       1 / 0",
-    "helper(3)": "name 'helper' is not defined. Only the answer cell is taken",
+    "helper(3)": "name 'helper' is not defined. Only the answer cell is graded",
     "my_shapes = my_factors = 5": "hands in no function; my_",
     "import sys; sys.exit(0)": "The cell raised SystemExit",
     "while True: pass": "did not come back within",
@@ -463,13 +463,13 @@ HANDED_IN = {
     "a byte order mark": (b"\xef\xbb\xbf" + notebook(ENDS).encode(), {"masks-1": ENDS}, []),
 }  # fmt: skip
 NO_NOTEBOOKS = [
-    ("", "this is no notebook"),
-    ("not JSON", "this is no notebook (JSONDecodeError"),
-    ("{}", "this is no notebook (KeyError: 'cells')"),
+    ("", "this is not a notebook"),
+    ("not JSON", "this is not a notebook (JSONDecodeError"),
+    ("{}", "this is not a notebook (KeyError: 'cells')"),
     ('{"cells": [{"cell_type": "code", "metadata": 3}]}', "there is no answer cell in"),
     ('{"cells": []}', "there is no answer cell in it"),
-    (b"\xff\xfe\x00", "this is no notebook (UnicodeDecodeError"),
-    ("[" * 100_000, "this is no notebook (RecursionError"),
+    (b"\xff\xfe\x00", "this is not a notebook (UnicodeDecodeError"),
+    ("[" * 100_000, "this is not a notebook (RecursionError"),
     (notebook('check.exercise("masks-99", f)'), "no exercise masks-99"),
 ]
 
@@ -515,7 +515,7 @@ def test_a_roster_of_a_platform_and_one_s_own(tmp_path):
     text = "name;id\r\nAda;ada\r\nBob;bob\r\nBob;bob\r\n"
     students, problems = roster(tmp_path, text)
     assert [(s.id, s.name) for s in students] == [("ada", "Ada"), ("bob", "Bob")]
-    assert problems == ["roster: bob stands there twice; the first line counts"]
+    assert problems == ["roster: bob appears twice; the first line counts"]
     with pytest.raises(ValueError, match=r"roster \(.*\) must be CSV in UTF-8 with a"):
         roster(tmp_path, "name\nAda\n")
 
@@ -557,21 +557,21 @@ def test_a_folder_is_collected(tmp_path):
     assert "masks-1 was in an older file, too; the newer one counts" in told
     assert "there is no answer cell in it" in bob.problems[0]
     assert cem.files == [] and len(problems) == 2
-    assert any("nobody in the roster" in p for p in problems)
-    assert any("is no file" in p for p in problems)
+    assert any("no id in the roster" in p for p in problems)
+    assert any("is not a file" in p for p in problems)
 
 
 def test_what_cannot_be_told_apart_is_told(tmp_path):
     students, problems = roster(tmp_path, "id,login\nAda,x\nada,y\nbob,x\n")
     assert [(s.id, s.aliases) for s in students] == [("Ada", ("x",)), ("bob", ())]
-    twice = "roster: ada stands there twice; the first line counts"
+    twice = "roster: ada appears twice; the first line counts"
     assert problems == [twice, "roster: bob shares x, which counts for the first"]
     students, _ = roster(tmp_path, "id,handed in\nada,tomorrow\n")
     (tmp_path / "ada_02.zip").write_bytes(b"")
     (tmp_path / "__MACOSX").mkdir()
     (tmp_path / "__MACOSX/._ada_02.ipynb").write_bytes(b"")
     _, problems = collect(tmp_path, students)
-    late = "roster: tomorrow (ada) is no time; the file's counts"
+    late = "roster: tomorrow (ada) is not a time; the file's time counts"
     assert problems == ["ada_02.zip: was not read; unpack it first", late]
     with pytest.raises(ValueError, match=r"folder \(.*\) must be a folder of unpacked"):
         collect(tmp_path / "nowhere", students)
@@ -630,7 +630,7 @@ def test_feedback(graded):
     assert "2.2 A mask from tokens" in page and "days late" in page
     assert "There is no answer cell for it." in page
     page = (graded / "feedback/cem.html").read_text("utf-8")
-    assert "<script>" not in page and "this is no notebook" in page
+    assert "<script>" not in page and "this is not a notebook" in page
     assert "<b>Dee" not in (graded / "feedback/_1_1.html").read_text("utf-8")
 
 
@@ -638,7 +638,7 @@ def test_summary(graded):
     text = (graded / "summary.md").read_text("utf-8")
     assert "3 of 4 students handed in." in text
     assert "1 student, exercise 2.2: a mask with its meaning swapped" in text
-    assert "cem: cem.ipynb: this is no notebook" in text
+    assert "cem: cem.ipynb: this is not a notebook" in text
     assert "`--seed 7`" in text
     if sys.platform == "linux":
         assert "no access to the network" in text

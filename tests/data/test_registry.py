@@ -132,7 +132,7 @@ def test_a_failed_download_says_what_to_do_and_leaves_nothing(served, spoiled):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"sha256": "0" * 64}, "it has sha256 .*, registered is 000"),
+        ({"sha256": "0" * 64}, "it has sha256 .*; expected 000"),
         ({"path": "set/others.txt"}, "others.txt is not in the archive"),
     ],
 )
@@ -276,7 +276,7 @@ def test_a_link_is_no_file(served, tmp_path):
     link.create_system, link.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
     register(served, zipped([(link, str(secret))]))
     served["kept"] = ["secret"]
-    refused(served, "it has sha256 .*, registered is")
+    refused(served, "it has sha256 .*; expected")
 
 
 def test_a_bomb_is_not_unpacked(served, tmp_path, monkeypatch):
@@ -320,7 +320,7 @@ def test_a_file_that_is_not_the_registered_one_is_refused_and_kept(served, tmp_p
     path = tmp_path / "data" / "set" / "pairs.txt"
     path.parent.mkdir(parents=True)
     path.write_text("mine", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"pairs.txt has sha256 .*, registered is"):
+    with pytest.raises(ValueError, match=r"pairs.txt has sha256 .*; expected"):
         registry.find_paths("set")
     assert path.read_text(encoding="utf-8") == "mine"
 

@@ -218,7 +218,7 @@ def inverted(forms, subject):
 
 
 def asks(subject, about):
-    """Whether anybody asks this about the subject: nobody asks "am i tall ?"."""
+    """Whether one would ask this about the subject: nobody asks "am i tall ?"."""
     return subject.person not in (JE, NOUS) or about in ABOUT_ONESELF
 
 
@@ -428,7 +428,7 @@ def parts(english):
 
 
 def make_sense(one, connective, two):
-    """Whether two English statements, about different persons, make sense together.
+    """Whether two English statements, about different people, make sense together.
 
     With "and", both are positive and differ in the last word (i see tom and he sees mary); with
     "but", one negates the other (i run but you don't run); with "because", the second is a reason

@@ -79,7 +79,7 @@ def negated(rng, verdict):
 
 
 def aside(rng, verdict):
-    """A clause that quotes somebody else's adjective, which does not matter."""
+    """A clause that quotes someone else's adjective, which does not matter."""
     templates = rng.choice([PLAIN, NEGATED])
     text, use = opinion(rng, verdict, [t for t in templates if "{part} is" in t])
     other = rng.choice(WORDS)

@@ -21,7 +21,7 @@ SPLITS = {"test": 300, "val": 300, "train": 4000}
 
 
 def gift(rng, people, has):
-    """Somebody gives away something; updates has."""
+    """One person gives something away; updates has."""
     thing = rng.choice(sorted(has))
     giver, taker = has[thing], rng.choice([p for p in people if p != has[thing]])
     has[thing] = taker
@@ -30,7 +30,7 @@ def gift(rng, people, has):
 
 
 def walk(rng, people):
-    """Somebody goes somewhere, and nothing changes hands."""
+    """One person goes somewhere, and nothing changes hands."""
     person = rng.choice(people)
     place, action = rng.choice(PLACES), rng.choice(ACTIONS)
     return f"{person} goes to the {place} . {PEOPLE[person]} {action} there ."

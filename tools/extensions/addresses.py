@@ -1,4 +1,4 @@
-"""A Sphinx extension: what needs the address of the repository or of the site.
+"""A Sphinx extension: everything that needs the address of the repository or of the site.
 
 With a repository, each page has a link to report an error and buttons that open its notebook on
 Colab, on Binder or in a Codespace. Both addresses are settings in _config.yml and may be empty.

@@ -35,7 +35,7 @@ FONTS = [
 ]
 # In the name table: family, unique name, full name, PostScript name, typographic family
 NAMES = (1, 3, 4, 6, 16)
-logging.getLogger("fontTools").setLevel(logging.ERROR)  # not each table it cuts
+logging.getLogger("fontTools").setLevel(logging.ERROR)  # do not log each table it cuts
 FACE = """@font-face {{
   font-family: "{name}";
   font-style: {style};

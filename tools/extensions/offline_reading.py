@@ -1,7 +1,7 @@
 """A Sphinx extension: pages that were read once can be read again without a network.
 
 sw.js, a service worker, caches the pages that a reader opens, everything they load, and the search.
-Not the whole site: that is 15 MB, and somebody who follows a link needs a twentieth of it.
+Not the whole site: that is 15 MB, and a reader who follows a link needs a twentieth of it.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""A Sphinx extension: what a site needs besides its pages.
+"""A Sphinx extension: what a site needs in addition to its pages.
 
 A description in each page, from the first sentences of its question or its text; a page for missing
 addresses (404.html), robots.txt, and an index.html that redirects to the front page.

@@ -26,12 +26,12 @@ MATHML = "http://www.w3.org/1998/Math/MathML"
 EMPTY_PATH = re.compile(rb"<path (?![^>]*\bd=)[^>]*/>")
 COVER = {"width": 1200, "height": 1600}
 WIDE = ("1em", "2em")  # spaces between two formulas
-FIT = 84  # what margins and indents leave of the page, vw
-SENTENCE = 24  # letters of a cell that is parted
-CODE_LETTER = 0.602  # em, in the widest of the usual fonts
-SMALLEST = 1.7  # type that can be read, vw: 6 pt on 7 inches
+FIT = 84  # width of the page without margins and indents, vw
+SENTENCE = 24  # letters; a longer cell is a sentence and may wrap
+CODE_LETTER = 0.602  # em, in the widest of the common fonts
+SMALLEST = 1.7  # legible type, vw: 6 pt on 7 inches
 
-# The ePub brings the fonts of code and formulas; the text is in the e-reader's own.
+# The ePub includes the fonts of code and formulas; the text is in the e-reader's own.
 FONTS = """
 @font-face {
   font-family: "Book Code";
@@ -43,7 +43,7 @@ FONTS = """
   src: url("fonts/Book-Math-normal.woff2");
 }
 """
-# A table that fits in these, the widest of the usual fonts, fits in an e-reader's own.
+# A table that fits in these, the widest of the common fonts, fits in an e-reader's own.
 WIDEST = """
 @font-face {{ font-family: "Widest"; src: url("DejaVuSerif.ttf"); }}
 @font-face {{ font-family: "Widest"; src: url("DejaVuSerif-Bold.ttf"); font-weight: bold; }}
@@ -96,10 +96,9 @@ def piece():
 
 
 def fit_tables(chapters, page):
-    """Tables in type so small that nothing in a cell need be parted, where the page is narrow.
+    """Shrink the type of tables on narrow pages until nothing in a cell has to be broken.
 
-    Words and sentences may go to the next line; numbers, and what else a program has printed, may
-    not.
+    Sentences may wrap between words; numbers, and whatever else a program has printed, may not.
     """
     tables = [table for chapter in chapters for table in chapter.body.select("table")]
     for table in tables:
@@ -111,7 +110,7 @@ def fit_tables(chapters, page):
 
 
 def least_widths(tables, page):
-    """Measure how wide each table is, in em, when every line ends as early as it can."""
+    """Measure the least width of each table, in em."""
     fonts = Path(matplotlib.get_data_path(), "fonts", "ttf")
     page.set_content(
         f'<!DOCTYPE html><base href="{fonts.as_uri()}/"><style>{styles()}'
@@ -122,7 +121,7 @@ def least_widths(tables, page):
 
 
 def fit_outputs(chapters):
-    """What a program prints, in type so small that no line is parted, if that can be read."""
+    """Shrink the type of printed outputs until no line wraps, if it stays legible."""
     for text in [
         text for chapter in chapters for text in chapter.body.select(".cell_output pre")
     ]:

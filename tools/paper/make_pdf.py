@@ -17,11 +17,11 @@ from tools.paper import paper
 from tools.paper.paper import CSS, NOTE
 from tools.whole_files import whole
 
-# The browser rounds fraction bars, roots and hairlines to its pixels. With pixels of a quarter of
-# the size, nobody sees it.
+# The browser rounds fraction bars, roots and hairlines to whole pixels. At a quarter of the pixel
+# size, nobody notices.
 FINER = 4
 PRINT = dict(prefer_css_page_size=True, outline=True, tagged=True, scale=1 / FINER)
-# Is a Chinese character drawn like one that no font has?
+# Whether a Chinese character is drawn like one that no font has
 NO_CHINESE = r"""() => {
     const drawn = (character) => {
         const pen = document.createElement("canvas").getContext("2d");

@@ -25,16 +25,16 @@ from tools.extensions.figure_links import titles
 
 ROOT = Path(__file__).parents[2]
 CSS = Path(__file__).with_name("paper.css")
-# What is useless on paper, and the parts of the front page that repeat the contents
+# Elements of no use on paper, and the parts of the front page that repeat the contents
 UNUSABLE = (
     "script, style, .headerlink, img.plot-dark, "
     "#the-transformer-by-running-it > ul, #six-figures, #the-chapters"
 )
 NOTE = (
-    "What the web pages fold away stands open here, code of that kind in smaller print. Hints, "
-    "solutions and the answers to questions have a chapter of their own near the end. Each "
-    "figure that can be operated on its page is printed in its first state, with "
-    "the place of the live one beneath."
+    "Everything that the web pages fold away is shown here, with folded code in smaller print. "
+    "Hints, solutions and the answers to questions have a chapter of their own near the end. "
+    "Each interactive figure is printed in its initial state, with the address of the live one "
+    "beneath."
 )
 SHORT = 16  # lines of code that are kept on one page
 SURE_TO_FIT = 40  # characters, even on a small e-reader

@@ -159,7 +159,7 @@ def files(build):
 def main(build):
     """Write the zip; it is made again only if a chapter has changed."""
     paths = [ROOT / "book" / f"{chapter.file}.ipynb" for chapter in CHAPTERS.values()]
-    # Text between the cells of code has no part in it.
+    # Text cells do not matter here.
     inputs = [
         json.dumps(
             [c for c in notebook.cells if c.cell_type == "code"]

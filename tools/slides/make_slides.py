@@ -63,7 +63,7 @@ def sentence(text, start):
     if NUMBER.match(start):
         return NUMBER.sub("", text)
     end = END.search(text, place.end())
-    while end and end[0][0] == ":" and end.end() < len(text):  # no end of a sentence
+    while end and end[0][0] == ":" and end.end() < len(text):  # not the end of it
         end = END.search(text, end.end())
     return text[place.start() : end.end() if end else None].strip()
 
