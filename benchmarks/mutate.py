@@ -98,16 +98,8 @@ def survives(folder, module, text, tests):
     path.write_text(text, encoding="utf-8")
     names = [str(folder / "tests" / name) for name in tests]
     names.append(str(folder / "tests/core/test_bad_calls.py"))  # argument checks
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        *names,
-    ]
+    pytest = "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"
+    command = [sys.executable, *pytest, *names]
     environment = os.environ | {"PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
     try:
         run = subprocess.run(
@@ -130,15 +122,7 @@ def main():
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for part in (
-            "d2lmini",
-            "tests",
-            "tools",
-            "benchmarks",
-            "book",
-            "pyproject.toml",
-            "_toc.yml",
-        ):
+        for part in PARTS:
             copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
             copy(ROOT / part, folder / part)
         for module in asked.modules or CORE:

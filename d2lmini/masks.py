@@ -54,7 +54,7 @@ def causal_mask(
     Returns:
         Boolean (num_queries, num_keys).
     Raises:
-        ValueError: there are fewer keys than queries.
+        TypeError, ValueError: a count is not a whole number, or there are fewer keys than queries.
     Source: Vaswani et al. 2017, section 3.2.3; chapter 2.
     """
     num_keys = num_queries if num_keys is None else num_keys

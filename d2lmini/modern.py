@@ -51,7 +51,7 @@ def rotate(X: Tensor, start: int = 0) -> Tensor:
         X, result: (batch, heads, steps, head_size), head_size even
     Raises:
         TypeError, ValueError: X has the wrong shape, head_size is odd, or start is negative.
-    Source: Su et al. 2024; chapters 3 and 12.
+    Source: Su et al. 2024; chapters 3 and 13.
     """
     check_floats("X", X, "batch", "heads", "steps", "head_size")
     check_arguments(head_size=X.shape[-1], start=start)

@@ -104,7 +104,7 @@ def bleu(pred_seq: str, label_seq: str, k: int) -> float:
         Between 0 and 1; 0 for an empty prediction.
     Raises:
         ValueError: k is less than 1, or label_seq is empty.
-    Source: Papineni et al. 2002, with the weights of source chapter S1; chapter 8.
+    Source: Papineni et al. 2002, with the weights of d2l.ai, section 10.7; chapter 8.
     """
     check_arguments(pred_seq=pred_seq, label_seq=label_seq, k=k)
     pred, label = pred_seq.split(), label_seq.split()

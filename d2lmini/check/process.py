@@ -53,7 +53,7 @@ class Child:
 
     Args:
         command: how to start it; None = this Python.
-        folder: its working directory, the only place where it may write; None = ours.
+        folder: its working directory, whose size is limited; None = ours.
         environment: its environment variables; None = ours.
     Raises:
         Ended: it did not start.

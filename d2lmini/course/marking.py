@@ -30,7 +30,7 @@ HIDDEN = 5  # new cases per exercise
 # four. A submission that only sleeps ends after PATIENCE times as long: twelve minutes.
 AN_ANSWER, A_SUBMISSION = 20.0, 120.0
 PACKAGE = Path(__file__).parents[1]
-# The answers' copy of the package lacks the references and what grades the answers.
+# The answers' copy of the package lacks the exercises with their reference answers.
 LEFT_OUT = shutil.ignore_patterns("exercises", "__pycache__")
 LONGEST_CELL = 50_000  # characters
 ONLY_THE_CELL = "Only the answer cell is graded: it must contain all it needs."

@@ -69,7 +69,7 @@ def find_paths(
         name: a corpus of this package ("eng-fra-mini"), a registered data set ("fra-eng"), or
             the path of your own file.
         split: "train", or another that the data set has.
-        columns: the columns of its lines: catalogue.PAIRS or catalogue.LABELLED.
+        columns: the columns of its lines, such as catalogue.PAIRS.
     Raises:
         TypeError, ValueError: see splits_of and fetch; or there is no such split.
         OSError: the download failed.

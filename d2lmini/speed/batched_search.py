@@ -174,7 +174,7 @@ def extend(
     Returns:
         The texts (texts, steps + num_steps at most) and the log-probability of what was added
         to each, (texts,).
-    Source: chapters 8 and 12.
+    Source: chapters 8 and 13.
     """
     check_integers("tokens", tokens, "texts", "steps")
     check_arguments(num_steps=num_steps, choose=choose, eos=eos)

@@ -21,7 +21,7 @@ def train(
         checkpoint: a checkpoints.Checkpoint, to keep the training in a file and to resume it.
         step: called on each batch: train_step, or a mixed_precision.MixedPrecisionStep.
         The others: as training.train.
-    Returns, Raises: as training.train; and ValueError if checkpoint is of another training.
+    Returns, Raises: as training.train; and ValueError if checkpoint is from another training run.
     Source: chapter 13.
     """
     check_training(

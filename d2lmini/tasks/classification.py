@@ -84,7 +84,7 @@ def classification_loss(net, batch):
 
     Args:
         net: called with (tokens, valid_lens); returns logits (batch, num_classes).
-        batch: (tokens, valid_lens, labels), see load_data_labelled.
+        batch: (tokens, valid_lens, labels), as label_batches makes them.
     Returns:
         Mean nats per text, and the number of texts.
     Source: chapter 10.
