@@ -12,7 +12,7 @@ endif
 .DELETE_ON_ERROR:
 
 .PHONY: book serve pdf epub site lab check chapter test test-all browser lint unit notebooks paper pages \
-	printer links bench mutants lock clean
+	printer links bench gpu mutants lock clean
 
 book: $(VENV)/installed
 	@$(BIN)/python -m tools.make_book
@@ -97,6 +97,11 @@ bench: $(VENV)/with-tests
 	$(BIN)/python -m benchmarks.speed | tee benchmarks/bench.md
 	$(BIN)/python -m benchmarks.pages _build/html | tee -a benchmarks/bench.md
 	$(BIN)/python -m benchmarks.readme
+
+# What needs a CUDA device, within some minutes and without a network, by the PyTorch that is there.
+gpu:
+	D2LMINI_DEVICE=cuda D2LMINI_DATA=$(DATA) $(PYTHON) -m benchmarks.gpu $(RESULTS) \
+		--minutes $(or $(MINUTES),10)
 
 # Which breakages of the model core would no test notice? Takes an hour.
 mutants: $(VENV)/with-tests
