@@ -5,7 +5,6 @@ import functools
 import json
 import re
 import statistics
-import subprocess
 from pathlib import Path
 
 import nbformat
@@ -112,21 +111,6 @@ def test_the_pictures_of_the_puzzles_are_of_their_masks():
         scope = {"mask": reference, "torch": torch}
         pictures += drawn == picture(eval(f"mask{called}", scope))
     assert pictures == EXERCISE_PAGES["puzzles"].exercises
-
-
-def test_git_knows_the_files():
-    """What the build needs is in the repository."""
-    inside = subprocess.run(["git", "rev-parse"], cwd=ROOT, capture_output=True)
-    if inside.returncode:
-        pytest.skip("not a git checkout")
-    command = ["git", "ls-files", "book", "d2lmini/results"]
-    tracked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    names = set(tracked.stdout.split())
-    for path in NOTEBOOKS:
-        assert path.relative_to(ROOT).as_posix() in names
-        for source in (cell.source for cell in cells(path, "code")):
-            for entry in re.findall(r'(?:ledger|recorded_runs)\("([\w-]+)"', source):
-                assert f"d2lmini/results/{entry}.json" in names
 
 
 def a_closed_cell_says_what_is_in_it(path):

@@ -179,15 +179,6 @@ def test_the_small_torch_is_for_linux_without_a_driver(
     assert ("did not answer" in capsys.readouterr().out) == small
 
 
-def test_what_tests_and_paper_need_is_added(monkeypatch, commands):
-    """To the same environment."""
-    monkeypatch.setattr(set_up, "has_nvidia_driver", lambda: True)
-    for further, file in set_up.FURTHER.items():
-        set_up.main("somewhere", further)
-        due = ["--requirement", "requirements.in", "--requirement", file]
-        assert commands[-1][-6:-2] == due
-
-
 # What else lies at the top.
 
 

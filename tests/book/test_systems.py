@@ -35,14 +35,6 @@ def test_files_are_opened_as_utf_8():
             assert said & {"encoding", "utf-8", None}, remedy
 
 
-def test_no_path_is_made_into_text_with_its_own_slashes():
-    """str() of a relative path has backslashes on Windows; as_posix() has none."""
-    for name, call, place in calls():
-        inner = call.args[0] if name == "str" and call.args else None
-        made = getattr(getattr(inner, "func", None), "attr", "")
-        assert made not in ("relative_to", "with_suffix"), f"{place}: use .as_posix()"
-
-
 def test_an_answer_is_ended_where_there_are_no_process_groups(monkeypatch):
     monkeypatch.delattr(os, "killpg", raising=False)
     child = process.Child()

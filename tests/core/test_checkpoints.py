@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import pickle
 import random
-import resource
 import signal
 import time
 
@@ -117,30 +116,6 @@ def test_a_process_killed_at_any_moment_leaves_a_checkpoint_that_goes_on(tmp_pat
     child.join()
     ended = torch.load(path.with_suffix(".end"), weights_only=True)["weights"]
     assert same(weights(whole), ended)
-
-
-def write_on_a_full_disk(path, told):
-    """In a process that may write no more than a few bytes."""
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-    try:
-        write_whole({"numbers": torch.zeros(10_000)}, path)
-    except OSError as error:
-        told.put(str(error))
-    else:
-        told.put("written")
-
-
-def test_a_full_disk_leaves_the_old_file(tmp_path):
-    path, told = tmp_path / "run.pt", FORK.Queue()
-    write_whole({"format": "d2lmini checkpoint", "version": 2}, path)
-    before = path.read_bytes()
-    child = FORK.Process(target=write_on_a_full_disk, args=(path, told))
-    child.start()
-    said = told.get(timeout=60)
-    child.join()
-    assert said.startswith(f"path ({path}) could not be written")
-    assert path.read_bytes() == before and os.listdir(tmp_path) == ["run.pt"]
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
