@@ -31,8 +31,8 @@ REMOTE = re.compile(
 
 # A widget whose state is saved, but which needs a kernel to do anything.
 DEAD_WIDGET = re.compile(r'"model_module": "@jupyter-widgets/(?:controls|output)"')
-# A directive that was not understood, and stands on the page as it is.
-DIRECTIVE = re.compile(r"\{(?:admonition|exercise|solution|bibliography)\}")
+# What is not for readers: a directive that was not understood, a word for the formatter.
+DIRECTIVE = re.compile(r"\{(?:admonition|exercise|solution|bibliography)\}|# fmt: \w+")
 # Bold type inside a link, which becomes two asterisks; it has to be around the link.
 ASTERISKS = re.compile(r"<span[^>]*>\*[^<]+\*</span>")
 # A formula whose full stop may begin the next line.

@@ -187,6 +187,8 @@ def changes_the_figure(figure, control):
     # What is typed goes through a network, which may have to come first.
     for _ in range(50 if element.evaluate(KIND) == "text" else 1):
         if seen(figure, element) != before:
+            # There is no kernel: a page has each run that it offers.
+            assert "Computing …" not in figure.inner_text()
             return True
         figure.page.wait_for_timeout(100)
     return False

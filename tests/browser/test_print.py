@@ -108,6 +108,12 @@ def test_the_outline_leads_to_every_chapter_and_section(built, texts, titles):
         assert heading in plain(re.sub(r"[^\w\s]", "", page)), entry.get_title()
 
 
+def test_pages_carry_their_number_and_more(texts):
+    for number, page in enumerate(texts[1:], 2):
+        text = page.get_text_range()
+        assert str(number) in text.split() and len(text) > 60, number
+
+
 def links(page):
     """(rectangle, name of what it leads to) of each link of a page within the PDF."""
     for link in page.get("/Annots", []):

@@ -75,6 +75,23 @@ def test_a_figure_keeps_its_arrow_keys_and_gives_them_back(open_deck):
     assert page.evaluate("Reveal.getIndices()") != place
 
 
+def test_a_figure_is_operated_with_the_mouse_on_a_slide_that_is_enlarged(open_deck):
+    page = open_deck(CHAPTERS["positions"], width=1920, height=1080).page
+    page.evaluate(GO_TO, ".d2lmini-figure")
+    cells = page.locator(".d2lmini-figure tbody tr").nth(9).locator("td")
+    cells.nth(2).click()
+    assert "Position 9, column 2:" in page.locator(".d2lmini-figure .note").inner_text()
+
+
+def test_the_speaker_sees_the_text_of_the_chapter(open_deck):
+    page = open_deck(CHAPTERS["masks"], width=1280, height=720).page
+    page.keyboard.press("ArrowRight")
+    with page.expect_popup() as opening:
+        page.keyboard.press("s")
+    notes = opening.value.locator(".speaker-controls-notes")
+    notes.get_by_text("so completely that changing them").wait_for()
+
+
 def test_tab_stays_on_the_slide(open_deck):
     page = open_deck(CHAPTERS["masks"], width=1280, height=720).page
     page.evaluate(GO_TO, ".d2lmini-figure")
