@@ -62,12 +62,8 @@ def test_what_a_child_has_computed_is_known_when_it_is_gone():
     assert ended.computed() == computed > 0
 
 
-@for_each(
-    [
-        lambda number: sum(range(10**12)),  # C code that looks at nothing
-        lambda number: time.sleep(10**6),
-    ]
-)
+# The first is C code, which looks at nothing else.
+@for_each([lambda number: sum(range(10**12)), lambda number: time.sleep(10**6)])
 def test_an_answer_that_does_not_come_back_is_ended(answer, quick):
     grade(EXERCISE, far(lambda number: number))
     pid = child().process.pid
@@ -240,6 +236,13 @@ def test_values_come_back_as_they_were(value):
         assert again.dtype == value.dtype and torch.equal(again, value)
     else:
         assert again == value and type(again) is type(value)
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert from_json(to_json(np.float32(2.5))) == 2.5
+    assert from_json(to_json(np.bool_(True))) is True
+    again = from_json(to_json(np.eye(2)))
+    assert isinstance(again, np.ndarray) and (again == np.eye(2)).all()
 
 
 def itself():

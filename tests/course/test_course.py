@@ -10,11 +10,7 @@ from conftest import for_each
 
 from d2lmini.check.grading import all_exercises
 from d2lmini.course.__main__ import LECTURERS_PAGES, main
-from d2lmini.course.copies import (
-    for_instructors,
-    for_students,
-    write_copies,
-)  # fmt: skip
+from d2lmini.course.copies import for_instructors, for_students, write_copies
 from d2lmini.course.notebooks import EXERCISE, SOLUTION, read, text_of
 
 ROOT = Path(__file__).parents[2]

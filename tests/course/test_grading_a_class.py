@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,9 +24,18 @@ from d2lmini.course.__main__ import main
 from d2lmini.course.assignment import tasks_of
 from d2lmini.course.copies import mark_answers
 from d2lmini.course.gradescope import write_autograder
-from d2lmini.course.marking import LEFT_OUT, PACKAGE, Room, hidden, mark, mark_all
+from d2lmini.course.marking import (
+    LEFT_OUT,
+    PACKAGE,
+    Mark,
+    Marked,
+    Room,
+    hidden,
+    mark,
+    mark_all,
+)
 from d2lmini.course.notebooks import EXERCISE, PYTHON, SOLUTION, read, text_of
-from d2lmini.course.reports import feedback
+from d2lmini.course.reports import feedback, write_all
 from d2lmini.course.submissions import Student, Submission, collect, read_answers
 from d2lmini.support.chapters import EXERCISE_PAGES
 
@@ -389,7 +399,8 @@ def test_an_answer_may_use_the_chapter_and_the_answers_before_it(marks):
     seen = "causal & ~causal.tril(-width) & padding_mask(valid_lens, num_steps)"
     body = f"causal = mine(num_steps)\nreturn {seen}"
     answer = cell(body, "masks-5", "valid_lens, num_steps, width")
-    found = marks(masks_4=helper, masks_5=answer)
+    # What follows an answer in its cell does not count.
+    found = marks(masks_4=helper, masks_5=f"{answer}\n1 / 0")
     assert found["masks-5"].verdict == RIGHT, found["masks-5"].message
 
 
@@ -398,11 +409,9 @@ def test_the_hidden_cases_are_the_same_for_the_same_seed():
         return repr(hidden("masks-1", seed).cases)
 
     assert cases("a") == cases("a") != cases("b")
-    assert cases("a").startswith(repr(list(EXERCISES["masks-1"].cases))[:-1])
-    assert (
-        len(hidden("masks-1", "a").cases)
-        == len(EXERCISES["masks-1"].cases) + marking.HIDDEN
-    )
+    known = list(EXERCISES["masks-1"].cases)
+    assert cases("a").startswith(repr(known)[:-1])
+    assert len(hidden("masks-1", "a").cases) == len(known) + marking.HIDDEN
 
 
 def test_an_error_of_the_grader_is_told_and_the_others_are_graded():
@@ -581,6 +590,16 @@ def test_what_cannot_be_told_apart_is_told(tmp_path):
             submissions.read_roster(tmp_path / "roster.csv")
 
 
+def test_late_days_are_days_begun_by_the_time_in_the_roster(tmp_path):
+    due = datetime(2026, 12, 24, 18)
+    for late, days in ((-1, 0), (0, 0), (1, 1), (86400, 1), (86401, 2)):
+        given = Submission(Student("a", "A"), time=due.timestamp() + late)
+        assert submissions.late_days(given, due) == days
+    students, _ = roster(tmp_path, "id,handed in\nada,2026-12-24T18:01\n")
+    (found,), _ = collect(tmp_path, students)
+    assert submissions.late_days(found, due) == 1
+
+
 # What comes out.
 
 
@@ -622,6 +641,23 @@ def test_grades(graded):
     assert bob["masks-1"] == "0.0" and float(bob["masks-2"]) < 1
     assert cem["total"] == "0.0" and cem["to look at"] == "1"
     assert {dee[name] for name in [*names, "total", "late days"]} == {""}
+
+
+def test_canvas(graded):
+    head, possible, _, ada, *_ = rows(graded / "canvas.csv")
+    columns = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+    assert head[:6] == [*columns, "2.1 Count the pairs"]
+    assert possible[0].strip() == "Points Possible"
+    assert [int(points) for points in possible[5:]] == POINTS
+    assert ada[:5] == ["Lovelace, Ada", "ada", "", "", ""]
+    assert [float(points) for points in ada[5:]] == POINTS
+
+
+def test_two_ids_that_make_one_file_name_have_two_pages(tmp_path):
+    marks = {task.name: Mark() for task in MASKS}
+    both = [Marked(Submission(Student(n, n)), marks) for n in ("a b", "a_b")]
+    write_all(tmp_path, both, MASKS, [], "7", None)
+    assert len(list((tmp_path / "feedback").iterdir())) == 2
 
 
 def test_feedback(graded):
