@@ -96,6 +96,34 @@ def test_download_once(served, tmp_path):
     assert registry.find_paths("set") == (path,)
 
 
+def test_a_file_without_an_archive_comes_from_where_the_server_points(served):
+    served.update(body=TEXT.encode(), promised=len(TEXT))
+    served["register"](served["file"]._replace(archive_hash=None))
+    whole = served["answer"]
+
+    def points_elsewhere(handler):
+        if handler.path == "/elsewhere":
+            return whole(handler)
+        handler.send_response(302)
+        handler.send_header("Location", "/elsewhere")
+        handler.end_headers()
+
+    served["answer"] = points_elsewhere
+    (path,) = registry.find_paths("set")
+    assert path.read_text(encoding="utf-8") == TEXT
+    assert served["asked"] == ["/set.zip", "/elsewhere"]
+
+
+def test_what_is_there_is_read_where_nothing_can_be_written(served, tmp_path):
+    """The folder of a class: not even a lock is made."""
+    path = tmp_path / "data" / "set" / "pairs.txt"
+    path.parent.mkdir(parents=True)
+    path.write_text(TEXT, encoding="utf-8")
+    path.parent.chmod(0o500)
+    assert registry.find_paths("set") == (path,)
+    assert [*path.parent.iterdir()] == [path]
+
+
 def test_the_licence_is_said_before_the_download(served, monkeypatch, capsys):
     asked = []
 
@@ -243,6 +271,24 @@ def test_two_processes_at_once_download_once(served, process, tmp_path):
     assert sum("downloading set/pairs.txt" in output for output in outputs) == 1
     assert sum("waiting for it" in output for output in outputs) == 1
     assert served["asked"] == ["/set.zip"]
+    assert path.read_text(encoding="utf-8") == TEXT and files(tmp_path) == [path.name]
+
+
+def test_a_killed_process_blocks_nobody_and_what_it_left_goes(
+    served, process, tmp_path
+):
+    whole, child = served["answer"], process()
+    served["answer"] = lambda handler: stalls(handler, served)
+    go(child)
+    for _ in range(600):
+        if any(path.stat().st_size for path in tmp_path.rglob("*.came")):
+            break
+        time.sleep(0.1)
+    child.kill()
+    child.wait()
+    assert files(tmp_path) == [".pairs.txt.came"]
+    served["answer"] = whole
+    (path,) = registry.find_paths("set")
     assert path.read_text(encoding="utf-8") == TEXT and files(tmp_path) == [path.name]
 
 
