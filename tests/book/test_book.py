@@ -183,6 +183,17 @@ def test_questions_have_their_answers_closed():
         assert questions and questions == answers, f"{path.stem}: an answer for each"
 
 
+def test_the_lecturer_s_page_names_sections_and_exercises_that_exist():
+    text = text_of(BOOK / "teaching.ipynb")
+    headings = re.findall(r"^##+ (.+)$", "\n".join(map(text_of, CHAPTERS)), re.M)
+    prose = re.sub(r"\*\*.*?\*\*|\$[^$]*\$", "", text)
+    named = set(re.findall(r"(?<!\*)\*([A-Z][^*]+)\*", prose))
+    assert len(named) > 15 and named <= {*headings}, named - {*headings}
+    exercises = {e["number"] for path in CHAPTERS for e in exercises_of(path)}
+    numbers = set(re.findall(r"\b\d+\.\d\b", text.partition("## One term")[0]))
+    assert len(numbers) > 15 and numbers <= exercises, numbers - exercises
+
+
 # What is no running text: code, formulas, links, headings, tags, what is set in bold.
 NO_PROSE = re.compile(
     r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|\[[^]]*\]\([^)]*\)|^#[^\n]*$|<[^>]*>"

@@ -84,10 +84,10 @@ def test_translations_come_in_the_order_of_the_sentences(beam_size):
     device = torch.get_default_device()
     sentences = ["a b c d", "e", "f G", "a a a", "b", "d e f g a b"]
     found = translate_all(net, sentences, SRC, TGT, 6, device, beam_size, batch_size=4)
-    assert found[:-1] == [
-        predict_seq2seq(net, s, SRC, TGT, 6, device, beam_size)[0]
-        for s in sentences[:-1]
-    ]  # the last is cut, and predict_seq2seq warns of it
+    how = SRC, TGT, 6, device, beam_size
+    # predict_seq2seq would warn about the last one, which is truncated.
+    due = [predict_seq2seq(net, sentence, *how)[0] for sentence in sentences[:-1]]
+    assert found[:-1] == due
     assert len(set(found)) > 1
     assert translate_all(net, [], SRC, TGT, 6, device) == []
 

@@ -338,22 +338,31 @@ def test_the_best_epoch_can_be_kept(device):
     assert losses[False] == pytest.approx(history.val_loss.iloc[-1], abs=1e-6)
 
 
-def test_a_step_waits_for_nothing(monkeypatch, device):
-    """No number leaves the device in a step, whatever the loss: once an epoch is enough."""
+def test_an_epoch_waits_once(monkeypatch, device):
+    """No number leaves the device in a step, whatever the loss; at the end all of them do."""
 
     def refuse(*args):
         raise AssertionError("a step has waited for the device")
 
-    net, batch = tiny_net().train(), next(iter(toy_data()))
+    net, data = tiny_net().train().to(device), [*toy_data(batch_size=2)]
     optimizer = torch.optim.Adam(net.parameters(), fused=True)
+    schedule = torch.optim.lr_scheduler.ConstantLR(optimizer, 1.0)
+    on_cpu, steps = training.on_cpu, []
+
+    def noted(rows):
+        patch.undo()  # from here on, waiting is allowed
+        steps.extend(rows)
+        return on_cpu(rows)
+
     # What looks at lengths or labels does so on the device only.
     with monkeypatch.context() as patch:
         patch.setattr(torch.Tensor, "is_cpu", property(lambda self: False))
         for name in ("item", "tolist", "cpu", "numpy", "__bool__", "__float__", "__int__",
                      "__index__"):  # fmt: skip
             patch.setattr(torch.Tensor, name, refuse)
-        results = train_step(net, batch, LOSS, optimizer)
-    assert [type(result) for result in results] == [torch.Tensor] * 3
+        patch.setattr(training, "on_cpu", noted)
+        train_epoch(net, data, LOSS, optimizer, schedule, device)
+    assert len(steps) == len(data) == 3
 
 
 def test_batches_need_no_length(device):
