@@ -129,7 +129,7 @@ def notebooks_are_canonical(path):
 
 
 def cells_are_short(path):
-    # Without the one that no page shows, which gets the package.
+    # Except the first, which no page shows: it installs the package.
     _, *shown = cells(path, "code")
     imports = re.compile(r"^from .* import \([^)]*\)", re.M)
     sources = (imports.sub("", cell.source) for cell in shown)
@@ -194,7 +194,7 @@ def test_the_lecturer_s_page_names_sections_and_exercises_that_exist():
     assert len(numbers) > 15 and numbers <= exercises, numbers - exercises
 
 
-# What is no running text: code, formulas, links, headings, tags, what is set in bold.
+# Not running text: code, formulas, links, headings, tags, bold type.
 NO_PROSE = re.compile(
     r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|\[[^]]*\]\([^)]*\)|^#[^\n]*$|<[^>]*>"
     r"|\*\*[^*]+\*\*",
@@ -211,7 +211,7 @@ def a_chapter_that_is_named_is_a_link(path):
 
 
 def test_the_first_use_of_a_term_leads_to_the_glossary():
-    """Of each that an earlier chapter has introduced; title and exercises do not count."""
+    """Each term that an earlier chapter introduced; title and exercises do not count."""
     glossary = (BOOK / "glossary.md").read_text(encoding="utf-8")
     entry = r'^- <a id="([\w-]+)"></a>\*\*(.+?)\*\*.*\[Chapter (\d+)\]'
     entries = re.findall(entry, glossary, re.M)
@@ -270,7 +270,7 @@ def test_the_ledger_says_how_it_was_made():
         assert all(seeds == wanted for seeds in by_setting.values())
 
 
-# Given, computed by hand, or printed by somebody else: by chapter, the numbers that prose may hold.
+# Numbers that prose may contain, by chapter: given, computed by hand, or published elsewhere.
 GIVEN = {
     8: {"11.7", "0.03", "0.3", "2.3", "3.1", "3.32", "5.4"},
     10: {"3.3"},

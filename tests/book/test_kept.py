@@ -1,4 +1,4 @@
-"""What the build has made is made again when its inputs change, and is never half there."""
+"""Cached results of the build are remade when inputs change, and are never incomplete."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What would fail on another system, looked for on this one."""
+"""Mistakes that show only on another system, found on this one."""
 
 import ast
 import os
@@ -21,7 +21,7 @@ def calls():
 
 
 def test_files_are_opened_as_utf_8():
-    """The default of Windows is another: it cannot read the French of the corpora."""
+    """Windows has another default, which cannot read the French of the corpora."""
     for name, call, place in calls():
         said = {keyword.arg for keyword in call.keywords} | {  # None: **settings
             arg.value for arg in call.args if isinstance(arg, ast.Constant)

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.thorough
 
 each_deck = pytest.mark.parametrize("chapter", CHAPTERS.values(), ids=list(CHAPTERS))
 
-# Of each slide: by how much its content is larger than it, and its smallest letters. A live figure
-# and the caption of a plot have sizes of their own.
+# For each slide: how far its content overflows, and its smallest type. Live figures and captions of
+# plots have sizes of their own.
 MEASURE = """() => [...document.querySelectorAll(".slides section:not(.stack)")].map((slide) => {
   const sizes = (selector) => [...slide.querySelectorAll(selector)]
     .filter((e) => !e.closest(".d2lmini-figure, aside") && e.textContent.trim())

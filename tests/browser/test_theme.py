@@ -1,4 +1,4 @@
-"""What is on the pages besides the figures, and what is left of them without scripts."""
+"""The pages apart from their figures, and the figures without scripts."""
 
 import re
 
@@ -86,7 +86,7 @@ def test_a_plot_is_as_light_or_dark_as_its_page(visit, name, theme):
     for plot in page.locator(f"article .plot-{theme}").all():
         plot.scroll_into_view_if_needed()
     assert len(shown) > 3
-    for kind, is_shown, filtered in shown:  # and with it, its text is read or not
+    for kind, is_shown, filtered in shown:  # what shows is also what is read aloud
         assert (kind == f"plot-{theme}") == is_shown
         assert not is_shown or filtered == "none"
     page.wait_for_load_state("networkidle")
@@ -97,7 +97,7 @@ def test_a_plot_is_as_light_or_dark_as_its_page(visit, name, theme):
 
 
 HUED = ".highlight [class^=hue-], math [mathcolor]"
-# Of each the colour of its text, and of the grounds below it, the nearest first.
+# For each element, the colour of its text and of the backgrounds below it, nearest first.
 PAINTED = """(all) => all.map((e) => {
     const grounds = ["rgb(255, 255, 255)"];
     for (let on = e; on; on = on.parentElement) {
@@ -108,7 +108,7 @@ PAINTED = """(all) => all.map((e) => {
 
 
 def laid_over(grounds):
-    """The colour that is seen of these, some of which may be half clear."""
+    """Blend backgrounds, some of them translucent, into the colour that is seen."""
     seen = np.zeros(3)
     for ground in reversed(grounds):
         *rgb, clear = map(float, re.findall(r"[\d.]+", f"{ground} 1")[:4])

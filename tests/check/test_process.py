@@ -1,4 +1,4 @@
-"""Answers run in a process of their own, and end: also in C code, and when the reader says so."""
+"""Answers run in a process of their own, which can be ended: even in C code, or by Ctrl-C."""
 
 import functools
 import os
@@ -40,7 +40,7 @@ def no_records(monkeypatch):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """A right answer has been loaded before; to wait for a wrong one, a second will do."""
+    """Start the child with a right answer, then lower the time limit to a second."""
     assert grade(EXERCISE, far(lambda number: 2 * number))[0] == RIGHT
     monkeypatch.setattr(process, "SECONDS", 1.0)
 
@@ -121,7 +121,7 @@ def test_an_interrupted_answer_ends_and_nothing_is_recorded():
 
 
 def test_a_child_ends_with_the_one_that_started_it():
-    """Also while an answer hangs."""
+    """Even while an answer hangs."""
     program = (
         "from d2lmini.check.process import far, _kept\nimport os, threading, time\n"
         "answer = far(lambda: time.sleep(10**6))\nprint(_kept[0].process.pid, flush=True)\n"
@@ -221,7 +221,7 @@ def test_a_property_calls_the_answer_there_too(quick):
     assert "did not come back" in grade(found, far(hangs))[1]
 
 
-# Values on their way.
+# Values sent between the processes.
 
 
 @for_each(

@@ -402,13 +402,13 @@ RAW = {
     "try_gpu: device, classic number",
     # PyTorch lists the names of devices by itself.
     "causal_mask: device, no such",
-    # What a loop hands from step to step; nobody writes it by hand.
+    # Passed from step to step by a loop; nobody writes it by hand.
     "DecoderBlock: cache, True",
     "DecoderStack: caches, empty",
     "Decoder: caches, classic",
     "cut_padding: batch, odd",
     "train_step: loss, None",
-    # Ids are looked at once a data set (arguments.check_token_ids), not in each step.
+    # Ids are checked once per data set (arguments.check_token_ids), not in each step.
     "cross_entropy: labels, no row",
     "cross_entropy: labels, ignored",
 }

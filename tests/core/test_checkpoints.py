@@ -1,4 +1,4 @@
-"""A training that is stopped anywhere goes on, and ends as one that was not."""
+"""Training that is stopped anywhere resumes, and ends as if it had not been stopped."""
 
 import itertools
 import multiprocessing
@@ -22,7 +22,7 @@ FORK = multiprocessing.get_context("fork")
 
 
 def run(path=None, every=1, loss=LOSS, num_epochs=3, **settings):
-    """A training with all that is random: dropout, order; and the net it ends with."""
+    """Train with dropout and random order; return the net and the history."""
     torch.manual_seed(0)
     net = tiny_net(10, 10, dropout=0.3)
     data = toy_data(batch_size=2)
@@ -92,7 +92,7 @@ def finish(path, begun):
 
 @pytest.mark.slow
 def test_a_process_killed_at_any_moment_leaves_a_checkpoint_that_goes_on(tmp_path):
-    """SIGKILL at twenty moments: also while it writes, which it does all the time."""
+    """SIGKILL at twenty moments, many of them during a write."""
     torch.set_num_threads(1)
     start = time.monotonic()
     whole, _ = run(tmp_path / "unused.pt", num_epochs=6)
@@ -109,7 +109,7 @@ def test_a_process_killed_at_any_moment_leaves_a_checkpoint_that_goes_on(tmp_pat
         assert child.exitcode in (-signal.SIGKILL, 0)
         if path.exists():
             read_whole(path)
-        if moments.random() < 0.2:  # now and then from the beginning
+        if moments.random() < 0.2:  # sometimes from the beginning
             path.unlink(missing_ok=True)
     child = FORK.Process(target=finish, args=(path, FORK.Event()))
     child.start()

@@ -92,7 +92,7 @@ def test_fast_dropout_drops_as_often_and_keeps_the_mean(probability, dtype, devi
     assert abs(share - probability) < 4 * deviation
     assert_close(Y[~dropped], torch.full_like(Y[~dropped], 1 / (1 - probability)))
     assert_close(X.grad, Y)
-    for axis in range(3):  # no row, and no neighbour, is dropped together with another
+    for axis in range(3):  # neighbours along each axis are dropped independently
         other = dropped.roll(1, dims=axis)
         both = (dropped & other).float().mean().item()
         assert abs(both - probability**2) < 5 * deviation

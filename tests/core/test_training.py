@@ -238,7 +238,7 @@ def test_ctrl_c_returns_what_was_trained(capsys, at, epochs, steps, device):
 
 
 def test_ctrl_c_in_an_epoch_that_went_wrong(capsys, device):
-    """What was spoilt before the interruption is put right."""
+    """Weights that were spoilt before the interruption are restored."""
 
     class Both(Diverges):
         def forward(self, *args):
@@ -323,7 +323,7 @@ def test_without_a_batch_there_is_no_loss(device):
 
 
 def test_the_best_epoch_can_be_kept(device):
-    """Validation on other data, of which the first epochs know more than the last."""
+    """Validate on data that early epochs fit better than late ones."""
     x = torch.rand(40, 1)
     val = batches([x, 0.5 * x, torch.ones(40)], 40)
     losses = {}
@@ -333,7 +333,7 @@ def test_the_best_epoch_can_be_kept(device):
         settings = {"val_batches": val, "keep_best": keep_best}
         history = train(net, squares(), squared_error, 0.05, 30, device, **settings)
         losses[keep_best] = evaluate(net, val, squared_error, device)
-        assert history.val_loss.idxmin() < 30  # or there is nothing to see
+        assert history.val_loss.idxmin() < 30  # else the test shows nothing
     assert losses[True] == pytest.approx(history.val_loss.min(), abs=1e-6)
     assert losses[False] == pytest.approx(history.val_loss.iloc[-1], abs=1e-6)
 
@@ -366,7 +366,7 @@ def test_an_epoch_waits_once(monkeypatch, device):
 
 
 def test_batches_need_no_length(device):
-    """What comes from a file, row by row; what is used up is refused, in whatever form."""
+    """Rows that are streamed will do; any iterable that is used up is refused."""
 
     class Rows(IterableDataset):
         def __iter__(self):

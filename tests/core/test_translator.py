@@ -1,4 +1,4 @@
-"""The translator that is ready for use."""
+"""The ready-made translator."""
 
 import errno
 import os
@@ -62,19 +62,19 @@ def test_what_is_saved_comes_back(translator, tmp_path):
 
 
 def test_what_is_loaded_is_saved_as_the_same_bytes(translator, tmp_path):
-    """Again and again: a scale is such that its row's largest number is 127 once more."""
+    """Rounding again changes nothing: the largest number of a row is 127 again."""
     first, second = tmp_path / "first", tmp_path / "second"
     translator.save(first, licence="none")
     again = SubwordTranslator.load(first)
     again.save(second, **again.about)
     assert first.read_bytes() == second.read_bytes()
-    again.net.half()  # the file is of 32 bits, whatever the network is of
+    again.net.half()  # the file has 32 bits, whatever the network has
     again.save(second)
     assert SubwordTranslator.load(second).net.decoder.output.bias.dtype == torch.float32
 
 
 def refused(path, said):
-    """Load a file that is refused with these words; it is left as it was."""
+    """Check that a file is refused with this message, and is left as it was."""
     before = path.read_bytes()
     with pytest.raises(ValueError, match=said) as caught:
         SubwordTranslator.load(path)
@@ -118,7 +118,7 @@ def test_another_file_is_refused(tmp_path, monkeypatch):
 
 TABLE = "encoder.embedding.embedding.weight"
 BIAS = "decoder.output.bias"
-# what is changed (None: is taken away) -> what is said
+# name, new value (None: removed), message
 NOTES = [
     ("format", "photo", r"must be a file that SubwordTranslator\.save wrote"),
     ("version", 2, "has version 2; this d2lmini reads 1"),

@@ -174,7 +174,7 @@ def test_no_forgery_earns_a_point(copy_of_the_package, tmp_path):
         return marking.mark_one(room, TASKS["masks-3"], cell(body), [], "seed", 60.0)
 
     try:
-        # Scores that come back as they are agree where only one key is to be seen.
+        # Unchanged scores are right where only one key is visible.
         honest = mark_of("return scores")
         for name, body in FORGED.items():
             if sys.platform != "linux" and name in NEEDS_LINUX:
@@ -203,7 +203,7 @@ def test_an_answer_cannot_have_a_file_read_for_it(marks):
 
 
 def test_the_first_try_counts(marks):
-    """An answer that has seen a case before may not know better."""
+    """Seeing a case again must not help an answer."""
     body = (
         "seen[num_queries, num_keys] = seen.get((num_queries, num_keys), 0) + 1\n"
         "right = torch.ones(num_queries, num_keys).tril(num_keys - num_queries).bool()\n"
@@ -222,7 +222,7 @@ def test_what_an_experiment_is_made_on_cannot_be_looked_into(marks):
 
 
 def test_of_an_exercise_a_forgery_leaves_the_others_alone(marks):
-    """What an answer does to PyTorch in its process is of no use for the next one."""
+    """Tampering with PyTorch in one answer's process does not reach the next."""
     body = "torch.softmax = lambda *a, **k: 0\ntorch.isclose = lambda *a, **k: True\nreturn 0"
     other = "return torch.ones(num_queries, num_keys)"
     first = cell(body, "masks-1", "valid_lens, num_steps")
@@ -504,7 +504,7 @@ def test_a_huge_notebook_is_not_read(tmp_path):
     assert "the notebook has 200 MB; at most 50 MB are read" in problems[0]
 
 
-# Whose it is.
+# Whose submission it is.
 
 
 def roster(tmp_path, text):
@@ -600,7 +600,7 @@ def test_late_days_are_days_begun_by_the_time_in_the_roster(tmp_path):
     assert submissions.late_days(found, due) == 1
 
 
-# What comes out.
+# Reports.
 
 
 @pytest.fixture(scope="module")

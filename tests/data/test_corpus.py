@@ -1,4 +1,4 @@
-"""The corpus of this project: its splits, and that the grammar still writes it."""
+"""The corpus of this project: its splits, and the grammar that writes it."""
 
 import runpy
 from collections import Counter

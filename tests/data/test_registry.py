@@ -60,7 +60,7 @@ def served(tmp_path, monkeypatch):
             pass
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.handle_error = lambda *args: None  # one who hangs up is none of ours
+    server.handle_error = lambda *args: None  # ignore clients that hang up
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     state["file"] = File(
         path="set/pairs.txt",
@@ -195,7 +195,7 @@ def test_a_server_that_says_nothing_more_is_given_up(served, monkeypatch, spoile
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_server_that_does_not_stop_is_stopped(served, tmp_path, packed):
-    """Whether so much is sent, or what is sent unpacks to so much."""
+    """Whether the response is too long, or becomes so when it is unpacked."""
     sent = []
 
     def endless(handler):
@@ -229,7 +229,7 @@ print(*registry.find_paths("set"))
 
 @pytest.fixture
 def process(served):
-    """Starts another Python that calls find_paths once it is told a line."""
+    """Start another Python that calls find_paths once it reads a line."""
     started = []
 
     def start():
@@ -292,7 +292,7 @@ def test_a_killed_process_blocks_nobody_and_what_it_left_goes(
     assert path.read_text(encoding="utf-8") == TEXT and files(tmp_path) == [path.name]
 
 
-# Archives that are what is registered, and still no good
+# Malicious archives with the registered hash
 
 
 def register(served, body, **change):
@@ -313,7 +313,7 @@ def test_a_member_that_leads_out_is_refused(served, tmp_path, name, is_registere
     assert not Path("/out.txt").exists()
 
 
-# What lies in its place
+# Files in its place
 
 
 def test_a_file_that_is_not_the_registered_one_is_refused_and_kept(served, tmp_path):

@@ -73,7 +73,7 @@ def show(browser, tmp_path):
 
 
 def alone(show, made):
-    """A page that has one figure, and the figure."""
+    """Show one figure; return its page and the figure."""
     page = show([made])
     return page, page.locator(".d2lmini-figure")
 
@@ -108,7 +108,7 @@ def operate(page, figure):
 
 
 def seen(figure):
-    """What a figure says, but for what it says of the last change; what its controls are set to."""
+    """The text of a figure, except about the last change, and the values of its controls."""
     return figure.evaluate("""(figure) => [
         [...figure.querySelectorAll(".parts, .note")].map((part) =>
             part.innerText.replace(/(Computed just now|Nothing had to)[^.]*[.]/, "")),
@@ -158,12 +158,12 @@ def test_there_are_things_to_try_and_each_shows_something_else(show, make):
 
 def address_of(page):
     page.wait_for_function("location.search")
-    page.wait_for_timeout(400)  # until the reader rests
+    page.wait_for_timeout(400)  # longer than the delay in loader.js
     return page.evaluate("location.search + location.hash")
 
 
 def heights_while(figure, page):
-    """The height of a figure at first, and after each thing that a reader may do."""
+    """Yield the height of a figure at first, and after each operation."""
     yield figure.bounding_box()["height"]
     for button in figure.locator(".tries button, .controls .chip").all():
         button.click()
@@ -203,7 +203,7 @@ def test_the_address_of_a_state_shows_that_state_elsewhere(show, make):
     other = show([make()], address=address)
     wait_until_seen(other.locator(".d2lmini-figure"), seen(figure))
     other.get_by_role("button", name="Reset").click()
-    other.wait_for_function("location.search === ''")  # what is as at first is not told
+    other.wait_for_function("location.search === ''")  # initial values are left out
 
 
 def test_two_figures_of_a_page_have_their_states_in_one_address(show):
@@ -406,7 +406,7 @@ def test_the_writer_writes_and_its_cache_grows(show):
     assert "1 of 4 tokens" in note.inner_text() and len(cached()) == 4
     figure.get_by_role("button", name="Take a word back").click()
     assert len(cached()) == 3 and "Nothing had to be computed" in note.inner_text()
-    figure.get_by_label("Top-k").fill("1")  # no chance is left
+    figure.get_by_label("Top-k").fill("1")  # leaves nothing to chance
     assert candidates.count() == 1
     likeliest = candidates.first.inner_text()
     figure.get_by_role("button", name="Write a word").click()
@@ -470,7 +470,7 @@ NOTEBOOK = """async ([esm, state, data, runs]) => {
 
 
 def test_a_kernel_is_asked_for_what_is_not_ready(show):
-    """A page offers what is ready; a notebook offers the rest, and shows it when it has come."""
+    """A page offers precomputed runs; a notebook offers all, and shows each once computed."""
     figure = FIGURES["Live, curves"]()
     page = show([figure])
     width = page.get_by_label("Hidden units")
