@@ -175,11 +175,6 @@ def test_matches_reports_shapes_and_the_largest_deviation(X):
     assert "(3, 6)" in check.matches(lambda X: X.sum(-1), lambda X: X, X).sentence
 
 
-def test_nan_counts_as_a_deviation(X):
-    found = check.batch_independent(lambda X: X / 0 - X / 0 if len(X) == 1 else X, X)
-    assert not found and found.deviation == float("inf")
-
-
 def test_ids_stay_ids_and_all_of_them_change():
     ids = torch.tensor([[2, 5, 3]])
     seen = []
@@ -237,13 +232,6 @@ def test_weights_that_no_optimiser_will_find():
     found = check.every_parameter_trained(Detached(), X)
     assert not found
     assert found.sentence == "No gradient reaches first.weight, first.bias."
-    frozen = EncoderBlock(WIDTH, 16, 2, 0.1)
-    frozen.ffn.dense1.bias.requires_grad_(False)
-    # somebody's decision, and no mistake
-    found = check.every_parameter_trained(frozen, X)
-    assert found
-    assert "All 11 parameters" in found.sentence
-    assert "left out: 1" in found.sentence
 
 
 def test_matches_repeats_dropout_and_infinities(X):
