@@ -140,6 +140,13 @@ def test_the_worker_has_another_version_when_a_page_has_changed(tmp_path):
     assert worker(tmp_path)[0] != once
 
 
+def test_the_next_port_is_taken_if_one_is_not_free(tmp_path, capsys):
+    with serve.server_of(tmp_path, 8700) as first:
+        with serve.server_of(tmp_path, first.server_port) as second:
+            assert second.server_port > first.server_port
+        assert f"Port {first.server_port} is taken" in capsys.readouterr().out
+
+
 def test_where_nothing_is_the_server_shows_the_404_page(tmp_path):
     (tmp_path / "404.html").write_text("no such page", "utf-8")
     (tmp_path / "there.txt").write_text("there", "utf-8")

@@ -92,6 +92,16 @@ def test_the_speaker_sees_the_text_of_the_chapter(open_deck):
     notes.get_by_text("so completely that changing them").wait_for()
 
 
+def test_a_deck_prints_a_slide_a_page(open_deck, visit):
+    chapter = CHAPTERS["masks"]
+    found = open_deck(chapter, width=1280, height=720).page.evaluate(MEASURE)
+    page = visit("file", f"slides/{chapter.page}?print-pdf").page
+    page.evaluate("window.deckReady")
+    page.locator(".pdf-page").last.wait_for()
+    assert page.locator(".pdf-page").count() == len(found)
+    assert page.evaluate(MEASURE) == found
+
+
 def test_tab_stays_on_the_slide(open_deck):
     page = open_deck(CHAPTERS["masks"], width=1280, height=720).page
     page.evaluate(GO_TO, ".d2lmini-figure")

@@ -137,6 +137,15 @@ def test_a_child_ends_with_the_one_that_started_it():
     pytest.fail("the child still runs")
 
 
+def test_an_answer_that_hands_itself_in_is_graded_once():
+    def answer(scores, mask):
+        check.exercise("masks-3", answer)
+        return scores
+
+    check.exercise("masks-3", answer)
+    assert records.records["masks-3"].attempts == 1
+
+
 def test_an_answer_that_cannot_be_sent_runs_here():
     numbers = (2 * number for number in (1, 2, 3, *range(10)))
 

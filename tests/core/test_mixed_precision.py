@@ -113,15 +113,3 @@ def test_a_training_in_16_bits_that_was_stopped_ends_as_one_that_was_not(tmp_pat
     assert same(weights(whole), weights(resumed))
     assert again.skipped == counted.skipped == 3
     assert again.scaler.state_dict() == counted.scaler.state_dict()
-
-
-def test_a_checkpoint_of_another_step_is_refused(tmp_path):
-    kept = Checkpoint(tmp_path / "run.pt")
-    data = toy_data(2)
-    steps = MixedPrecisionStep(CPU), MixedPrecisionStep(CPU, torch.float16)
-    train(tiny_net(10, 10), data, LOSS, 0.01, 1, CPU, checkpoint=kept, step=steps[0])
-    how = tiny_net(10, 10), data, LOSS, 0.01, 2, CPU
-    with pytest.raises(ValueError, match=r"its step was MixedPrecisionStep,"):
-        train(*how, checkpoint=kept, step=steps[1])
-    with pytest.raises(ValueError, match="this one's is train_step"):
-        train(*how, checkpoint=kept)
