@@ -217,7 +217,6 @@ BAD = [
     ("read_labelled", "split", "dev", lambda: read_labelled(split="dev")),
     ("read_labelled", "num_examples", "float", lambda: read_labelled(num_examples=0.5)),
     ("buckets", "lengths", "floats", lambda: buckets([IDS, LENS], LENS / 2, 2)),
-    ("buckets", "batch_size", "zero", lambda: buckets([IDS, LENS], LENS, 0)),
     ("learn_merges", "sentences", "one string", lambda: learn_merges("he is", 5)),
     ("learn_merges", "num_merges", "negative", lambda: learn_merges(["he is"], -1)),
     ("Subwords", "merges", "a number", lambda: Subwords(5)),
