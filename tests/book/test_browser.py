@@ -13,7 +13,7 @@ CHROME = {"channel": "chrome"}
 
 @pytest.fixture
 def machine(monkeypatch):
-    """A function: names on the PATH, places where something starts -> a machine; what it tried."""
+    """machine(on_path, starting) fakes a machine, and returns the list of what it will try."""
 
     def machine(on_path, starting):
         tried = []

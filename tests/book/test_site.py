@@ -1,4 +1,4 @@
-"""What the built site says about itself and allows: descriptions, cards, policies; the server."""
+"""The built site: its descriptions, cards and policies, and its server."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""The mutation gate: right answers pass, stubs are not attempted, wrong ones are told apart."""
+"""Right answers pass, stubs are not attempted, and plausible mistakes are named."""
 
 import ast
 import contextlib

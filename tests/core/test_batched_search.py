@@ -1,4 +1,4 @@
-"""Many sentences at once give what each gives alone."""
+"""Searching many sentences at once gives what each gives alone."""
 
 import pytest
 import torch
@@ -68,7 +68,7 @@ class OfLength(torch.nn.Module):
 def test_it_stops_when_all_have_ended_and_counts_what_came_before():
     net, lens = OfLength(), torch.tensor([3, 1, 2])
     found = generate(net, torch.zeros(3, 3).long(), lens, *ENDS, 50)
-    assert net.rows == [3, 2, 1]  # who has ended is not computed any more
+    assert net.rows == [3, 2, 1]  # finished sentences are dropped
     assert [len(h.tokens) - 1 for h in found] == [3, 1, 2]
     word, end = torch.zeros(2, len(TGT)).index_fill(1, torch.tensor(4), 5.0)
     end[Vocab.eos] = 10.0

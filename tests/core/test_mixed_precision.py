@@ -61,7 +61,7 @@ def test_in_16_bits_gradients_are_nearly_the_same(dtype, close, device):
 
 
 def spoiled(nth):
-    """LOSS, the nth of which is NaN."""
+    """LOSS, whose nth result is NaN."""
     calls = []
 
     def loss(net, batch):
@@ -80,7 +80,7 @@ def test_a_batch_that_is_not_finite_is_skipped_and_counted(dtype, device):
     step = MixedPrecisionStep(device, dtype)
     before = step.scaler.get_scale()
     net, mean, count, finite = one_step(step, device, spoiled(1))
-    assert same(weights(net), weights(fresh))  # it taught nothing
+    assert same(weights(net), weights(fresh))  # the step changed nothing
     assert mean == 0 and count == 0 and finite
     assert step.skipped == 1 and step.scaler.get_scale() == before / 2
 

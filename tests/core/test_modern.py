@@ -1,4 +1,4 @@
-"""The blocks of today, each against an implementation of its own."""
+"""Modern blocks, each against an independent implementation."""
 
 import pytest
 import torch

@@ -164,7 +164,7 @@ def test_dropout_reaches_every_part():
 
 
 def test_dropout_is_on_the_branches_and_not_on_the_shortcuts():
-    """With all of it dropped, a block is the norms of its input, one after the other."""
+    """With everything dropped, a block applies its norms to its input, one after the other."""
     X, memory = torch.randn(2, 3, 8), torch.randn(2, 4, 8)
     encoder, decoder = EncoderBlock(8, 16, 2, 1.0), DecoderBlock(8, 16, 2, 1.0)
     norm = encoder.addnorm1.norm

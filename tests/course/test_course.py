@@ -30,7 +30,7 @@ def student(tmp_path_factory):
 
 
 def test_no_line_of_a_solution_is_left(student):
-    """Of each solution, every line that stands nowhere else in the book."""
+    """Of each solution, every line that occurs nowhere else in the book."""
     given = sources(read(path) for path in NOTEBOOKS)
     lines = {
         line.strip()
