@@ -16,7 +16,7 @@ from fontTools.ttLib import TTFont
 
 from d2lmini.support.chapters import EXERCISE_PAGES
 
-# Attributes by which a page loads something, by tag; a link that a reader may click is none.
+# Attributes by which a page loads something, by tag; links to click do not count.
 SOURCES = ["script", "img", "iframe", "source", "video", "audio", "embed"]
 SOURCES = dict.fromkeys(SOURCES, "src")
 LOADING = SOURCES | {"link": "href", "object": "data"}
@@ -31,8 +31,8 @@ REMOTE = re.compile(
 
 # A widget whose state is saved, but which needs a kernel to do anything.
 DEAD_WIDGET = re.compile(r'"model_module": "@jupyter-widgets/(?:controls|output)"')
-# A directive that was not understood, and stands on the page as it is.
-DIRECTIVE = re.compile(r"\{(?:admonition|exercise|solution|bibliography)\}")
+# What is not for readers: a directive that was not understood, a word for the formatter.
+DIRECTIVE = re.compile(r"\{(?:admonition|exercise|solution|bibliography)\}|# fmt: \w+")
 # Bold type inside a link, which becomes two asterisks; it has to be around the link.
 ASTERISKS = re.compile(r"<span[^>]*>\*[^<]+\*</span>")
 # A formula whose full stop may begin the next line.
@@ -63,7 +63,7 @@ class Page(HTMLParser):
         attrs = dict(attrs)
         if "id" in attrs:
             self.ids.add(attrs["id"])
-        # Which the policy does not allow
+        # Forbidden by the policy
         self.problems += [f"{name} on a {tag}" for name in attrs if name[:2] == "on"]
         if tag == "a" and attrs.get("href"):
             self.links.append(attrs["href"])
@@ -84,7 +84,7 @@ def problems(root):
     pages = {path: Page(path) for path in sorted(root.rglob("*.html"))}
     for path, page in pages.items():
         place = path.relative_to(root)
-        if "macros" in path.name:  # templates that the theme leaves behind
+        if "macros" in path.name:  # templates left behind by the theme
             continue
         yield from (f"{place}: {problem}" for problem in page.problems)
         for url in page.loads + page.links:
@@ -109,7 +109,7 @@ LINK = re.compile(r"\]\(([\w-]+)\.(?:ipynb|md)(?:#([\w-]+))?\)")
 
 
 def lost_from_notebooks(root):
-    """One line for each link of a notebook to which the pages have no such place.
+    """One line for each link in a notebook whose target is missing from the pages.
 
     On a site, the links of a notebook that is downloaded lead to the pages.
     """
@@ -128,7 +128,7 @@ def misnumbered(root):
         found = re.findall(r'<span class="caption-number">Exercise (\S+) </span>', text)
         due = [f"{page.number}.{n}" for n in range(1, page.exercises + 1)]
         if found != due:
-            yield f"{page.page}: has the exercises {found}, and not {due}"
+            yield f"{page.page}: has the exercises {found} instead of {due}"
 
 
 # What browsers know of MathML (MathML Core), as far as formulas need it.
@@ -154,7 +154,7 @@ def unknown_formulas(root):
         text = path.read_text(encoding="utf-8")
         formulas = re.findall(r"<math .*?</math>", text, re.S)
         if len(formulas) != text.count('class="math notranslate'):
-            yield f"{path.name}: has formulas that are no MathML"
+            yield f"{path.name}: has formulas that are not MathML"
         for formula in map(ElementTree.fromstring, formulas):
             place = f"{path.name}: the formula {formula.get('alttext')}"
             for part in formula.iter():
@@ -163,7 +163,7 @@ def unknown_formulas(root):
                 if part.tag not in CORE.keys() | NO_ATTRIBUTES:
                     yield f"{place} has a {part.tag}"
             for letter in set("".join(formula.itertext())) - letters:
-                yield f"{place} has {letter!r}, which the font has not (book_fonts.py)"
+                yield f"{place} has {letter!r}, which is missing from the font (book_fonts.py)"
 
 
 # A plot, and the same with light colours for the dark theme.
@@ -179,7 +179,7 @@ def unpaired(root):
         text = path.read_text(encoding="utf-8")
         single = text.count('src="../_images/') - 2 * len(PAIR.findall(text))
         if single:
-            yield f"{path.name}: {single} pictures are there for one theme only"
+            yield f"{path.name}: {single} pictures exist for one theme only"
 
 
 # What a reader loads, in bytes: a page with its pictures, those of one theme; with the network that

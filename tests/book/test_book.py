@@ -5,7 +5,6 @@ import functools
 import json
 import re
 import statistics
-import subprocess
 from pathlib import Path
 
 import nbformat
@@ -114,21 +113,6 @@ def test_the_pictures_of_the_puzzles_are_of_their_masks():
     assert pictures == EXERCISE_PAGES["puzzles"].exercises
 
 
-def test_git_knows_the_files():
-    """What the build needs is in the repository."""
-    inside = subprocess.run(["git", "rev-parse"], cwd=ROOT, capture_output=True)
-    if inside.returncode:
-        pytest.skip("not a git checkout")
-    command = ["git", "ls-files", "book", "d2lmini/results"]
-    tracked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    names = set(tracked.stdout.split())
-    for path in NOTEBOOKS:
-        assert path.relative_to(ROOT).as_posix() in names
-        for source in (cell.source for cell in cells(path, "code")):
-            for entry in re.findall(r'(?:ledger|recorded_runs)\("([\w-]+)"', source):
-                assert f"d2lmini/results/{entry}.json" in names
-
-
 def a_closed_cell_says_what_is_in_it(path):
     for cell in cells(path, "code"):
         if {"hide-input", "hide-cell"} & set(cell.metadata.get("tags", [])):
@@ -145,7 +129,7 @@ def notebooks_are_canonical(path):
 
 
 def cells_are_short(path):
-    # Without the one that no page shows, which gets the package.
+    # Except the first, which no page shows: it installs the package.
     _, *shown = cells(path, "code")
     imports = re.compile(r"^from .* import \([^)]*\)", re.M)
     sources = (imports.sub("", cell.source) for cell in shown)
@@ -199,7 +183,18 @@ def test_questions_have_their_answers_closed():
         assert questions and questions == answers, f"{path.stem}: an answer for each"
 
 
-# What is no running text: code, formulas, links, headings, tags, what is set in bold.
+def test_the_lecturer_s_page_names_sections_and_exercises_that_exist():
+    text = text_of(BOOK / "teaching.ipynb")
+    headings = re.findall(r"^##+ (.+)$", "\n".join(map(text_of, CHAPTERS)), re.M)
+    prose = re.sub(r"\*\*.*?\*\*|\$[^$]*\$", "", text)
+    named = set(re.findall(r"(?<!\*)\*([A-Z][^*]+)\*", prose))
+    assert len(named) > 15 and named <= {*headings}, named - {*headings}
+    exercises = {e["number"] for path in CHAPTERS for e in exercises_of(path)}
+    numbers = set(re.findall(r"\b\d+\.\d\b", text.partition("## One term")[0]))
+    assert len(numbers) > 15 and numbers <= exercises, numbers - exercises
+
+
+# Not running text: code, formulas, links, headings, tags, bold type.
 NO_PROSE = re.compile(
     r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|\[[^]]*\]\([^)]*\)|^#[^\n]*$|<[^>]*>"
     r"|\*\*[^*]+\*\*",
@@ -216,7 +211,7 @@ def a_chapter_that_is_named_is_a_link(path):
 
 
 def test_the_first_use_of_a_term_leads_to_the_glossary():
-    """Of each that an earlier chapter has introduced; title and exercises do not count."""
+    """Each term that an earlier chapter introduced; title and exercises do not count."""
     glossary = (BOOK / "glossary.md").read_text(encoding="utf-8")
     entry = r'^- <a id="([\w-]+)"></a>\*\*(.+?)\*\*.*\[Chapter (\d+)\]'
     entries = re.findall(entry, glossary, re.M)
@@ -275,7 +270,7 @@ def test_the_ledger_says_how_it_was_made():
         assert all(seeds == wanted for seeds in by_setting.values())
 
 
-# Given, computed by hand, or printed by somebody else: by chapter, the numbers that prose may hold.
+# Numbers that prose may contain, by chapter: given, computed by hand, or published elsewhere.
 GIVEN = {
     8: {"11.7", "0.03", "0.3", "2.3", "3.1", "3.32", "5.4"},
     10: {"3.3"},

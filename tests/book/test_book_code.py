@@ -95,7 +95,7 @@ def test_every_public_definition_is_shown_once():
         assert found == dict.fromkeys(public, 1), f"show each once: {file}"
 
 
-# Six numbers in a row say nothing of which is which.
+# Six bare numbers in a row do not say which is which.
 MANY_SIZES = {
     name
     for module in (transformer, modern, trajectories, bugs)
@@ -118,7 +118,7 @@ def experiments():
 
 
 def test_sizes_are_named():
-    """At most the size of the vocabulary goes without its name."""
+    """Only the size of the vocabulary may be given without its name."""
     assert {"TransformerEncoder", "DecoderStack", "PathEncoder"} <= MANY_SIZES
     unnamed = []
     for notebook, source in experiments():

@@ -1,4 +1,4 @@
-"""What a change in the package makes run again: the notebooks that use it, and no others."""
+"""A change in the package reruns the notebooks that use it, and no others."""
 
 import inspect
 import shutil

@@ -1,4 +1,4 @@
-"""What the book needs elsewhere: addresses, the package as a file, the cell that installs it."""
+"""The book outside its repository: addresses, the wheel, the cell that installs it."""
 
 import ast
 import json
@@ -36,7 +36,7 @@ def cell_for(repository, site):
 
 
 def run(cell, is_there, fetched=True):
-    """What the cell asks pip for, in a Python in which d2lmini is there or not."""
+    """What the cell asks pip for, in a Python with or without d2lmini."""
     asked, found = [], [is_there]
 
     def pip(line):
@@ -142,7 +142,7 @@ def test_an_old_python_is_told_which_is_needed(monkeypatch):
         set_up.main("never made")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["requires-python"] == ">={}.{}".format(*set_up.OLDEST)
-    # And can read the file that says so.
+    # That Python can parse the file that says so.
     ast.parse((ROOT / "tools" / "set_up.py").read_text("utf-8"), feature_version=(3, 6))
 
 
@@ -175,20 +175,11 @@ def test_the_small_torch_is_for_linux_without_a_driver(
     assert torch == [f"torch=={set_up.locked('torch')}"] * small
     wanted = "--requirement requirements.in --constraint requirements.txt"
     assert commands[-1][-4:] == wanted.split()
-    # Its index did not answer: that is said, and the usual one is taken.
+    # Its index did not answer: that is reported, and the default index is used.
     assert ("did not answer" in capsys.readouterr().out) == small
 
 
-def test_what_tests_and_paper_need_is_added(monkeypatch, commands):
-    """To the same environment."""
-    monkeypatch.setattr(set_up, "has_nvidia_driver", lambda: True)
-    for further, file in set_up.FURTHER.items():
-        set_up.main("somewhere", further)
-        due = ["--requirement", "requirements.in", "--requirement", file]
-        assert commands[-1][-6:-2] == due
-
-
-# What else lies at the top.
+# Downloads.
 
 
 def test_a_notebook_from_a_site_finds_the_package_and_the_other_pages_there(tmp_path):

@@ -39,6 +39,7 @@ def test_answers_stay_and_the_rest_follows_the_book(folders):
     book, own = folders
     update(book, own)
     write(own / "a.ipynb", "my answer")
+    assert update(book, own) == []  # the chapter has not changed
     for name in ("a.ipynb", "b.ipynb"):
         write(book / name, "1", "new")
     for _ in range(2):  # and it is said again, until the reader does something

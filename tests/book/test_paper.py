@@ -1,14 +1,9 @@
 """The book on paper: what tools/paper/paper.py and make_epub.py make of a page."""
 
-import re
-from pathlib import Path
-
-import matplotlib
 import pytest
 from bs4 import BeautifulSoup
-from PIL import ImageFont
 
-from tools.paper import make_epub, paper
+from tools.paper import paper
 
 PAGE = """<section id="masks"><h1>2 Masks</h1>
 <section id="first"><h2>First</h2><p><a href="#masks-1">1</a> <a href="glossary.html">all</a></p>
@@ -94,21 +89,3 @@ def test_a_still_picture_says_where_the_live_figure_is(address, place):
     assert cell.figure["id"] == "figure-masks"
     said = f"Masks, as the page first shows it. Live in {place}"
     assert cell.figcaption.get_text() == said
-
-
-def test_a_wide_table_has_type_in_which_its_cells_fit(browser):
-    wide = Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSerif.ttf")
-    font = ImageFont.truetype(wide, 1000)
-    tab = browser.new_page()
-    tab.goto(wide.parent.as_uri())  # only a page of a file may read the fonts
-
-    def size(cell, columns):
-        row = f"<tr>{f'<td>{cell}</td>' * columns}</tr>"
-        page = body(f'<section><table class="dataframe">{row}</table></section>')
-        make_epub.fit_tables([paper.Chapter("a", "", page)], tab)
-        return float(re.search(r"([\d.]+)vw", page.table["style"])[1])
-
-    for cell, columns in (("0.123", 3), ("0.123", 12), ("two words", 6)):
-        width = columns * (font.getlength(cell) / 1000 + 0.6)  # with the padding
-        assert size(cell, columns) * width == pytest.approx(make_epub.FIT, rel=0.02)
-    tab.close()

@@ -105,7 +105,7 @@ def test_what_a_page_hides_a_notebook_closes(path):
 
 
 def test_solutions_keep_the_form_of_code(tmp_path):
-    """In the notebook they are text, which ruff does not see."""
+    """In notebooks they are text, which ruff does not check."""
     for path in NOTEBOOKS:
         nbformat.write(expanded(path), tmp_path / path.name)
     settings = ["--config", str(ROOT / "pyproject.toml")]

@@ -1,4 +1,4 @@
-"""requirements.txt is what a lock tool made of the names that are used."""
+"""requirements.txt locks what the lists and the package ask for."""
 
 import re
 import tomllib
@@ -31,7 +31,7 @@ LISTS = ["requirements.in", *FURTHER.values()]
 
 
 def test_a_list_for_pip_holds_no_package_of_this_folder():
-    """Pip takes no such line for a constraint."""
+    """pip does not accept such a line as a constraint."""
     assert lines("requirements.in")[0] == "--editable .[book,course]"
     assert "d2lmini" not in PINNED
 

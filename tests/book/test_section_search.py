@@ -1,4 +1,4 @@
-"""What the search knows of a page."""
+"""What the search index contains of a page."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the built site says about itself and allows: descriptions, cards, policies; the server."""
+"""The built site: its descriptions, cards and policies, and its server."""
 
 import http.client
 import json
@@ -10,10 +10,9 @@ from xml.etree import ElementTree
 import pytest
 from docutils import nodes
 from PIL import Image
-from sphinx.builders.html._assets import _JavaScript
 
 from tools import serve
-from tools.extensions import content_policy, offline_book, offline_reading, site_pages
+from tools.extensions import content_policy, offline_reading, site_pages
 
 PAGE = """<html><head><meta charset="utf-8" /><title>x</title>
 <script>let a = 1;</script><script src="a.js"></script>
@@ -33,23 +32,6 @@ def test_a_policy_names_the_scripts_of_its_page_and_nothing_else():
     assert page.index("charset") < page.index("Content-Security") < page.index("<title")
     assert "onclick" not in page
     assert content_policy.with_policy(page) == page  # a second build finds it there
-
-
-def scripts_after(handler, body="", page="book/a"):
-    """Which scripts of a page are left, and whether they wait, after a handler of the build."""
-    names = ["doctools.js", "loader.js", "sphinx-thebe.js"]
-    scripts = [_JavaScript(name) for name in names]
-    scripts.append(_JavaScript(None, body="window.settings = {}"))
-    context = {"script_files": scripts, "body": body}
-    handler(None, page, "", context, None)
-    return [(s.filename, "defer" in s.attributes) for s in context["script_files"]]
-
-
-def test_scripts_wait_but_for_those_that_figures_need():
-    waiting = dict(scripts_after(offline_book.defer_scripts))
-    assert waiting["doctools.js"] and not waiting["loader.js"] and not waiting[None]
-    on_search = dict(scripts_after(offline_book.defer_scripts, page="search"))
-    assert not any(on_search.values())
 
 
 def paragraph(text):
@@ -156,6 +138,13 @@ def test_the_worker_has_another_version_when_a_page_has_changed(tmp_path):
     assert worker(tmp_path) == (once, search)
     (tmp_path / "a.html").write_text("b", "utf-8")
     assert worker(tmp_path)[0] != once
+
+
+def test_the_next_port_is_taken_if_one_is_not_free(tmp_path, capsys):
+    with serve.server_of(tmp_path, 8700) as first:
+        with serve.server_of(tmp_path, first.server_port) as second:
+            assert second.server_port > first.server_port
+        assert f"Port {first.server_port} is taken" in capsys.readouterr().out
 
 
 def test_where_nothing_is_the_server_shows_the_404_page(tmp_path):

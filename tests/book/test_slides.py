@@ -1,4 +1,4 @@
-"""What the cells say about the slides, and what becomes of it."""
+"""What cells say about their slides, and the decks made from it."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ each_chapter = for_each(BOOK / f"{c.file}.ipynb" for c in slides.CHAPTERS.values
 
 
 def on_slides(path):
-    """(cell, what it says) of each cell that is in the lecture."""
+    """(cell, its slide settings) of each cell in the lecture."""
     for cell in nbformat.read(path, as_version=4).cells:
         said = cell.metadata.get("slideshow", {})
         if said.get("slide_type", "skip") != "skip":
@@ -109,7 +109,7 @@ def test_a_sentence_is_found_by_its_beginning(text, start, sentence):
 
 
 def test_the_pages_know_nothing_of_slides():
-    """So that another choice of slides runs no notebook again."""
+    """Choosing other slides must not rerun a notebook."""
     path = BOOK / "02-masks.ipynb"
     assert any(on_slides(path))
     assert not any("slideshow" in cell.metadata for cell in expanded(path).cells)

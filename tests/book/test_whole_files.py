@@ -6,9 +6,6 @@ import sys
 
 import pytest
 
-from tools.extensions import take_away
-from tools.paper import make_epub
-from tools.slides import figures_zip
 from tools.whole_files import whole
 
 
@@ -47,32 +44,3 @@ def test_what_a_killed_writer_leaves_is_not_the_file(tmp_path):
     with whole(path) as part:
         part.write_bytes(b"new")
     assert files_in(tmp_path) == {"file": b"new"}
-
-
-@pytest.mark.parametrize("old", [None, b"old"])
-@pytest.mark.parametrize("which", ["figures", "project", "ePub"])
-def test_zips_are_whole(which, old, tmp_path, monkeypatch):
-    """Interrupted when some bytes are in the new file."""
-    pages = tmp_path / "html"
-    pages.mkdir()
-    path = pages / {"figures": "figures.zip"}.get(which, "it")
-    if old:
-        path.write_bytes(old)
-
-    def half(part, *_):
-        with open(part, "wb") as file:
-            file.write(b"ha")
-        interrupt()
-
-    monkeypatch.setattr("pathlib.Path.write_bytes", half)
-    monkeypatch.setattr(make_epub.zipfile, "ZipFile", half)
-    monkeypatch.setattr(figures_zip, "kept", lambda *_: b"half")
-    monkeypatch.setattr(take_away, "kept", lambda *_: b"half")
-    write = {
-        "figures": lambda: figures_zip.main(tmp_path),
-        "project": lambda: take_away.write_zip(path, lambda folder: None),
-        "ePub": lambda: make_epub.write(path, None, {}),
-    }
-    with pytest.raises(KeyboardInterrupt):
-        write[which]()
-    assert files_in(pages) == ({path.name: old} if old else {})

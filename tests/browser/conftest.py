@@ -23,7 +23,7 @@ def built(pytestconfig):
 
 
 def served(folder):
-    """A server of a folder, which is running, and its address."""
+    """Serve a folder; return the running server and its address."""
     server = Server(("127.0.0.1", 0), functools.partial(Pages, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server, f"http://127.0.0.1:{server.server_port}"
@@ -37,13 +37,13 @@ def addresses(built):
     server.shutdown()
 
 
-# What the policy of a page forbids is a problem too.
+# Violations of a page's content policy are problems, too.
 FORBIDDEN = """addEventListener("securitypolicyviolation", (event) =>
     console.error(`${event.violatedDirective} forbids ${event.blockedURI}`));"""
 
 
 class Visit:
-    """A page that is open, and what went wrong on it so far."""
+    """An open page, and its problems so far."""
 
     def __init__(self, page, root):
         self.page, self.problems = page, []
@@ -58,7 +58,7 @@ class Visit:
             self.problems.append(f"{response.status} {response.url}")
 
     def failed(self, request):
-        if request.failure != "net::ERR_ABORTED":  # which is our own reload of the page
+        if request.failure != "net::ERR_ABORTED":  # caused by our own reload
             self.problems.append(f"failed: {request.url}")
 
     def asked(self, root, request):
@@ -75,8 +75,8 @@ def visit(browser, addresses):
         options = {
             "viewport": {"width": width, "height": 900},
             "color_scheme": "dark" if dark else "light",
-            "reduced_motion": "reduce",  # slow colours have no contrast on the way
-            "service_workers": "block",  # test_offline.py has them
+            "reduced_motion": "reduce",  # colours in transition lack contrast
+            "service_workers": "block",  # allowed in test_offline.py
         }
         context = browser.new_context(**options | context)
         contexts.append(context)
@@ -94,13 +94,13 @@ def visit(browser, addresses):
 
 
 def pytest_generate_tests(metafunc):
-    """A test that asks for a page_name is run on each page."""
+    """Run each test that takes page_name on every page."""
     if "page_name" in metafunc.fixturenames:
         folder = metafunc.config.getoption("--built") or Path("_build/html")
         pages = sorted(
             path.relative_to(folder).as_posix()
             for path in folder.rglob("*.html")
-            # Not what only sends the reader on, or is at another's address, nor slides.
+            # Neither redirects nor the 404 page nor slides.
             if not {"_static", "slides"} & set(path.parts)
             and path.name != "404.html"
             and 'http-equiv="Refresh"' not in path.read_text("utf-8")

@@ -1,21 +1,21 @@
-"""Figures under a finger, in a window that is resized, in a hidden tab, without motion."""
+"""Figures under touch, resizing, in hidden tabs, and with reduced motion."""
 
 import pytest
 
 pytestmark = pytest.mark.thorough
 
 FIGURE = ".d2lmini-figure"
-# What has time in it, and the name of the button that plays it.
+# Pages with an animated figure, and the name of its play button.
 FILMS = {"book/08-training.html": "Play", "book/index.html": "Write it again"}
 
 
 class Film:
-    """A figure that plays. Its clock goes only when it is told to."""
+    """An animated figure, on a clock that only the test advances."""
 
     def __init__(self, opened, name):
         self.opened, self.page, self.name = opened, opened.page, name
         self.figure = self.page.locator(FIGURE)
-        # The front page plays once it is there.
+        # The front page starts playing once it is loaded.
         button = self.figure.get_by_role("button", name=name)
         button.wait_for()
         self.button = button.element_handle()  # whose name changes
@@ -30,7 +30,7 @@ class Film:
         return self.figure.locator(".parts").first.inner_text()
 
     def goes_on(self, since=None):
-        """Whether it shows something else within a second."""
+        """Whether it changes within a second."""
         since = since or self.shown()
         for _ in range(10):
             self.page.clock.run_for(100)
@@ -85,7 +85,7 @@ def test_a_film_stops_when_no_motion_is_wanted_and_can_be_walked_through(film):
 
 
 def swipe(page, start, way):
-    """A finger is put down, moves in ten steps, and is lifted."""
+    """Touch, move in ten steps, and lift the finger."""
     finger = page.context.new_cdp_session(page)
     (x, y), (dx, dy) = start, way
     points = [[x + dx * n / 10, y + dy * n / 10] for n in range(11)]
@@ -99,7 +99,7 @@ def swipe(page, start, way):
 
 
 def middle(element):
-    """Bring an element to the middle of the screen; where its own middle is then."""
+    """Scroll an element to the middle of the screen; return its centre."""
     element.evaluate("e => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
     box = element.bounding_box()
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

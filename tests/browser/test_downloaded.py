@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.thorough
 
 ROOT = Path(__file__).parents[2]
-# With their markers: some packages are locked to one version for each of several Pythons.
+# With markers: some packages have a locked version for each of several Pythons.
 LINES = (ROOT / "requirements.txt").read_text("utf-8").splitlines()
 LOCKED = [line.partition(" #")[0].strip() for line in LINES if "==" in line]
 RUN = """
@@ -30,7 +30,7 @@ def locked(name):
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory):
-    """A Python that has PyTorch and what runs a notebook, and nothing of ours."""
+    """A Python with PyTorch and the tools to run a notebook, but not our package."""
     folder = tmp_path_factory.mktemp("with a space, and an é") / "venv"
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
@@ -43,7 +43,7 @@ def python(tmp_path_factory):
 
 
 def run(python, notebook):
-    """What running a notebook said, and the notebook with its outputs."""
+    """Run a notebook; return the process and the notebook with its outputs."""
     command = [python, "-c", RUN, notebook]
     done = subprocess.run(command, cwd=notebook.parent, capture_output=True, text=True)
     return done, nbformat.read(notebook, as_version=4)

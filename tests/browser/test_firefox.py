@@ -1,4 +1,4 @@
-"""Each figure of the book, operated once in Firefox, from the disk."""
+"""Every figure of the book, operated once in Firefox, loaded from disk."""
 
 import re
 from pathlib import Path
@@ -18,8 +18,8 @@ SAID = """
 return [...arguments[0].querySelectorAll(".parts *, input, select")].map((e) =>
     [e.children.length ? "" : e.textContent, e.value, e.checked].join("|")).join("\\n");
 """
-# Errors of scripts and those written to the console, each told once. Warnings are none, and
-# neither are the complaints of Firefox's own scripts, which come when it is slow to start.
+# Script errors and console errors, each reported once. Warnings do not count, nor do errors of
+# Firefox's own scripts, which occur when it is slow to start.
 PROBLEMS = """
 const { classes, interfaces } = Components;
 const service = (name, kind) =>
@@ -89,7 +89,7 @@ def until(firefox, condition):
 
 
 def pytest_generate_tests(metafunc):
-    """A test that asks for a place is run on each figure of each page."""
+    """Run each test that takes place on every figure of every page."""
     if "place" in metafunc.fixturenames:
         folder = metafunc.config.getoption("--built") or Path("_build/html")
         still = re.compile(r'class="d2lmini-still" id="(figure-\w+)"')
@@ -114,7 +114,7 @@ def test_a_figure_can_be_operated_in_firefox(firefox, figure_at, page, place):
     assert figure.find_element("class name", "title").text
     first = state()
     assert first[:2] == (False, "true") and first[2].strip("|\n")
-    # The front page has chips for it, of which one is chosen.
+    # On the front page these are chips, one of which is already chosen.
     tries = ".tries button, .controls .chip:not([aria-pressed=true])"
     figure.find_element("css selector", tries).click()
     until(firefox, lambda: state()[:2] == (True, "false") and state()[2] != first[2])

@@ -9,7 +9,7 @@ FRONT = "book/index.html"
 
 
 def french_of(figure, due):
-    """Waits until the figure says it; French has no space before a full stop."""
+    """Wait until the figure shows it; French has no space before a full stop."""
     figure.page.wait_for_function(
         "([p, due]) => p.textContent === due",
         arg=[figure.locator(".translation").element_handle(), due.replace(" .", ".")],

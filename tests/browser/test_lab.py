@@ -1,4 +1,4 @@
-"""The notebooks in JupyterLab, with a kernel: what is seen, run, operated and answered there."""
+"""The notebooks in JupyterLab with a kernel: rendering, running, figures, and exercises."""
 
 import json
 import os
@@ -24,7 +24,7 @@ CELLS = [
     "print('python has', figure.state['causal'], figure.state['valid_lens'])",
     "figure.state = {**figure.state, 'sentences': ['from the kernel', 'b']}",
 ]
-# What a reader would see of directives, roles, labels, and formulas that were not set.
+# Traces of directives, roles, labels, and formulas that were not rendered.
 RAW = re.compile(
     r"```|:::|\{[\w:-]+\}`|^:\w+:|\)=$|\$|\\\w+\{|</?details|</?summary|<a id", re.M
 )
@@ -32,7 +32,7 @@ RAW = re.compile(
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """The address of a JupyterLab that serves the book's notebooks, and one with one figure."""
+    """The address of a JupyterLab with the book's notebooks, and one with a single figure."""
     folder = tmp_path_factory.mktemp("lab")
     own_copy = folder / "own"
     own_copy.mkdir()
@@ -46,7 +46,7 @@ def lab(tmp_path_factory):
     settings = folder / "config" / "lab" / "user-settings" / "@jupyterlab"
     tracker = settings / "notebook-extension" / "tracker.jupyterlab-settings"
     tracker.parent.mkdir(parents=True)
-    # All cells are in the page, also those out of sight.
+    # Keep all cells in the page, even those out of view.
     tracker.write_text(json.dumps({"windowingMode": "none"}), encoding="utf-8")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -75,13 +75,13 @@ def lab(tmp_path_factory):
         try:
             server.wait(20)
         except subprocess.TimeoutExpired:
-            # it waits for a kernel that has only just begun
+            # it is waiting for a kernel that has just started
             server.kill()
 
 
 @pytest.fixture(scope="module")
 def context(browser):
-    """One for all notebooks: it keeps JupyterLab's own 20 MB of scripts."""
+    """Shared by all notebooks, so that JupyterLab's 20 MB of scripts are cached."""
     context = browser.new_context(viewport={"width": 1300, "height": 1000})
     yield context
     context.close()
@@ -121,7 +121,7 @@ def test_a_notebook_reads_right(opened, path):
     texts = page.locator(".jp-Notebook .jp-MarkdownOutput")
     for text in texts.all_inner_texts():
         assert not RAW.search(text), text
-    # Closed until opened, all of them; and what they hold is there then.
+    # All of them are closed at first, and show their contents once opened.
     assert page.locator(".jp-Notebook details[open]").count() == 0
     for i, code in enumerate(page.locator(".jp-Notebook details pre").all()):
         assert not code.is_visible(), i
@@ -144,9 +144,9 @@ def ready(page):
 
 
 def run_cell(page, cell, source):
-    """Replace the source of a cell, run it, and say what it gives."""
+    """Replace the source of a cell, run it, and return its output."""
     prompt = cell.locator(".jp-InputPrompt").first
-    number = int(prompt.inner_text().strip("[]: ") or 0)  # none yet: not run
+    number = int(prompt.inner_text().strip("[]: ") or 0)  # not run yet
     cell.locator(".cm-content").click()
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(source)
@@ -199,8 +199,8 @@ def test_a_figure_and_the_kernel_tell_each_other(opened):
     figure.get_by_label("Valid length 1").focus()
     page.keyboard.press("ArrowLeft")
     assert figure.locator(".parts").first.inner_text() != before
-    # The page sends a change once the kernel has answered the one before, and a cell that is
-    # run meanwhile is ahead of it: ask until it is there.
+    # The page sends a change only after the kernel has answered the previous one, and a cell
+    # that is run meanwhile can overtake it: retry until it has arrived.
     cell = page.locator(".jp-Notebook .jp-CodeCell").nth(1)
     for _ in range(20):
         answer = run_cell(page, cell, CELLS[1])

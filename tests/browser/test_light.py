@@ -1,4 +1,4 @@
-"""The pages look as with all of the theme's styles, of which they have a quarter."""
+"""The pages look as with all of the theme's styles, although they load only a quarter."""
 
 import functools
 import re
@@ -15,8 +15,8 @@ THEMES = "pydata-sphinx-theme", "sphinx-book-theme"
 # One of each kind
 PAGES = ["index", "02-masks", "figures", "bug-museum", "about"]
 PAGES = [*(f"book/{name}" for name in PAGES), "search"]
-# What an element and what is drawn before and after it look like, in all properties; of elements
-# that are alike, and so are those around them, the first.
+# All computed styles of an element, its ::before and its ::after; of elements that are alike, with
+# parents that are alike, only the first.
 LOOKS = """async () => {
     await document.fonts.ready;
     const looks = {};
@@ -34,7 +34,7 @@ LOOKS = """async () => {
 
 
 def whole(name):
-    """A style sheet of the theme as its package has it, with the fonts that the book has."""
+    """A complete style sheet of the theme, with the fonts of the book."""
     module = name.replace("-", "_")
     styles = f"{module}/theme/{module}/static/styles/{name}.css"
     path = distribution(name).locate_file(styles)
@@ -42,7 +42,7 @@ def whole(name):
 
 
 def looks(page):
-    """Of all elements, with a menu open and a button named."""
+    """The looks of all elements, with a menu open and a tooltip shown."""
     page.wait_for_function("!document.querySelector('.d2lmini-still')")
     if page.viewport_size["width"] < 992:
         page.locator(".primary-toggle").first.click()
@@ -52,7 +52,7 @@ def looks(page):
             menu.click()
         page.locator(".theme-switch-button").last.hover()
         page.locator(".tooltip-inner").wait_for()
-    page.wait_for_timeout(400)  # what fades in is there
+    page.wait_for_timeout(400)  # until transitions have ended
     return page.evaluate(LOOKS)
 
 

@@ -1,4 +1,4 @@
-"""The site without its server: what was read is there, and never older than the site."""
+"""The site without its server: pages that were read are available, and never outdated."""
 
 import re
 import shutil
@@ -9,7 +9,7 @@ from playwright.sync_api import Error
 from test_pages import inaccessible
 
 MASKS, FRONT = "book/02-masks.html", "book/index.html"
-# Whether a page and all its pictures are kept.
+# Whether a page and all its pictures are cached.
 KEPT = """async () => {
     const parts = [...document.querySelectorAll("img[src*=_images], link[rel=stylesheet]")];
     const addresses = [location.href.replace(/[?#].*/, ""), ...parts.map((e) => e.src ?? e.href)];
@@ -29,7 +29,7 @@ def until(page, condition, *args):
 
 @pytest.fixture
 def reader(browser):
-    """A page of a reader whose browser keeps what it reads."""
+    """A page in a browser that caches what it has read."""
     context = browser.new_context(reduced_motion="reduce")
     yield context.new_page()
     context.close()
@@ -43,7 +43,7 @@ def read(page, address):
 
 def test_what_was_read_is_there_without_a_network_and_so_is_the_search(built, reader):
     server, site = served(built)
-    read(reader, f"{site}/{MASKS}")  # the first page, at which the worker is installed
+    read(reader, f"{site}/{MASKS}")  # installs the worker
     read(reader, f"{site}/{FRONT}")
     figure = reader.locator(".d2lmini-figure")
     weights = re.search(r'"file":"\.\./([^"]+)"', (built / FRONT).read_text("utf-8"))[1]
@@ -54,7 +54,7 @@ def test_what_was_read_is_there_without_a_network_and_so_is_the_search(built, re
 
     problems = []
     reader.on("console", lambda m: m.type == "error" and problems.append(m.text))
-    reader.goto(f"{site}/{FRONT}?sentence.text=%22Go!%22")  # with a state that is new
+    reader.goto(f"{site}/{FRONT}?sentence.text=%22Go!%22")  # with a new state
     figure.get_by_role("button", name="horse").click()
     line = figure.locator(".translation").element_handle()
     reader.wait_for_function("(line) => /cheval/.test(line.textContent)", arg=line)
@@ -71,7 +71,7 @@ def test_what_was_read_is_there_without_a_network_and_so_is_the_search(built, re
     reader.goto(f"{site}/search.html?q=beam")
     reader.locator("ul.search > li").first.wait_for()
     assert problems == []
-    with pytest.raises(Error, match="ERR_FAILED"):  # which nobody has read
+    with pytest.raises(Error, match="ERR_FAILED"):  # never read
         reader.goto(f"{site}/book/03-positions.html")
 
 

@@ -6,7 +6,7 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-# What the theme itself does wrong, by rule and exact selector; the book may add nothing.
+# Known faults of the theme, by rule and exact selector; the book may add none.
 OF_THE_THEME = {
     # The title of the book above the contents lies in no landmark.
     ("region", ".sidebar-primary-items__start > .sidebar-primary-item:nth-child(1)"),
@@ -15,15 +15,15 @@ OF_THE_THEME = {
 }
 
 FIGURE = ".d2lmini-figure"
-# Of words in a line Tab reaches one.
+# In a line of words, Tab reaches only one.
 CONTROLS = "input, select, button:not([tabindex='-1']), [tabindex='0']"
-# What is chosen already, choosing it again does not change.
+# Choosing the current choice again changes nothing.
 USABLE = """e => !e.disabled && e.checkVisibility() && e.getAttribute("aria-pressed") !== "true"
     && e.getAttribute("aria-disabled") !== "true\""""
 
 
-# Thousands of words of code share a dozen colours; of each the longest word is enough to look
-# at. (A word of one letter axe takes for a symbol, and leaves it out.)
+# Thousands of words of code share a dozen colours; checking the longest word of each is enough.
+# (axe takes a word of one letter for a symbol, and skips it.)
 HIDE_THE_LIKES = """() => {
     const longest = new Map();
     const words = [...document.querySelectorAll(".highlight span")];
@@ -41,11 +41,11 @@ HIDE_THE_LIKES = """() => {
 
 
 def inaccessible(page):
-    """What axe finds on a page in its two themes, but for the theme's own faults."""
+    """What axe finds on a page in both themes, except for the known faults."""
     contrast, violations = "color-contrast", {"resultTypes": ["violations"]}
     rest = violations | {"rules": {contrast: {"enabled": False}}}
     tried = [Axe().run(page, options=rest)]
-    for scheme in ("light", "dark"):  # of all the rules, one sees colours
+    for scheme in ("light", "dark"):  # only this rule depends on colours
         page.emulate_media(color_scheme=scheme)
         page.evaluate(HIDE_THE_LIKES)
         tried.append(Axe().run(page, options=violations | {"runOnly": [contrast]}))
@@ -59,7 +59,7 @@ def inaccessible(page):
 
 
 def width_of(page, width):
-    """How wide a page is on a screen of that width."""
+    """The width of a page on a screen of a given width."""
     page.set_viewport_size({"width": width, "height": 900})
     return page.evaluate("document.documentElement.scrollWidth")
 
@@ -111,7 +111,7 @@ def test_a_picture_of_the_page(visit, width, page_name, pytestconfig):
         pytest.skip("asked for with --screenshots FOLDER")
     folder.mkdir(parents=True, exist_ok=True)
     page = visit("file", page_name, width).page
-    # Pictures below the screen wait until somebody comes near.
+    # Pictures below the fold are loaded lazily.
     page.evaluate(
         """() => Promise.all([...document.images].map((image) => {
             image.loading = "eager";
@@ -140,7 +140,7 @@ def test_the_translator_writes_what_the_net_of_its_page_wrote(visit, built):
 
 
 def seen(figure, control):
-    """All that a figure shows, but for the control itself."""
+    """Everything a figure shows, except the control itself."""
     return figure.evaluate(
         """(figure, control) => [...figure.querySelectorAll("*")]
             .filter((e) => e !== control && !e.contains(control) && e.children.length === 0)
@@ -180,13 +180,15 @@ def by_keyboard(control):
 
 
 def changes_the_figure(figure, control):
-    """Operate a control; whether anything else in its figure is another then."""
-    element = control.element_handle()  # which may be taken away by what it does
+    """Operate a control; return whether anything else in its figure changes."""
+    element = control.element_handle()  # which may disappear when it is used
     before = seen(figure, element)
     by_keyboard(control)
-    # What is typed goes through a network, which may have to come first.
+    # Typed text goes through a network, which may still be loading.
     for _ in range(50 if element.evaluate(KIND) == "text" else 1):
         if seen(figure, element) != before:
+            # There is no kernel: a page has each run that it offers.
+            assert "Computing …" not in figure.inner_text()
             return True
         figure.page.wait_for_timeout(100)
     return False
@@ -205,14 +207,14 @@ def test_every_control_of_every_figure_does_something(visit, built, scheme, page
         assert any(usable)
         for c in (c for c, can_be_used in enumerate(usable) if can_be_used):
             control = figure.locator(CONTROLS).nth(c)
-            # What was done before may have left a control with nothing to do, or taken it away.
+            # Earlier operations may have removed a control, or left it without effect.
             if not (
                 control.count()
                 and control.evaluate(USABLE)
                 and changes_the_figure(figure, control)
             ):
                 opened.page.goto("about:blank")
-                opened.page.goto(opened.address)  # that of the page tells what was done
+                opened.page.goto(opened.address)  # without a state
                 control.wait_for()
                 name = control.evaluate("""e => (e.closest('label')?.textContent ?? "")
                     + e.outerHTML.slice(0, 120)""")

@@ -27,8 +27,8 @@ E_READER = """
 body { font-family: "Wide"; margin: 8px 6vw; }
 pre, code { font-family: "Wide Code"; }
 """.replace("FONTS", Path(matplotlib.get_data_path(), "fonts", "ttf").as_uri())
-# The smallest type of code and tables, outputs whose lines should fit but are parted, tables and
-# outputs that have a size of their own, what is in the margin, and how wide the page is.
+# The smallest type of code and tables; outputs whose lines are wrapped; the number of tables and
+# outputs that were resized; what runs into the margin; and the width of the page.
 MEASURE = """async () => {
   await Promise.all([...document.fonts].map((font) => font.load()));
   const margin = document.body.getBoundingClientRect().right;
@@ -65,7 +65,7 @@ def pdf(built):
 
 @pytest.fixture(scope="module")
 def texts(built):
-    """The text of each page of the PDF, as a reader of it selects text."""
+    """The text of each page of the PDF, as a reader would select it."""
     with pypdfium2.PdfDocument(made(built, "pdf")) as pdf:
         yield [page.get_textpage() for page in pdf]
 
@@ -108,6 +108,12 @@ def test_the_outline_leads_to_every_chapter_and_section(built, texts, titles):
         assert heading in plain(re.sub(r"[^\w\s]", "", page)), entry.get_title()
 
 
+def test_pages_carry_their_number_and_more(texts):
+    for number, page in enumerate(texts[1:], 2):
+        text = page.get_text_range()
+        assert str(number) in text.split() and len(text) > 60, number
+
+
 def links(page):
     """(rectangle, name of what it leads to) of each link of a page within the PDF."""
     for link in page.get("/Annots", []):
@@ -117,7 +123,7 @@ def links(page):
 
 @pytest.fixture(scope="module")
 def page_of(pdf):
-    """Name of a target -> the number of its page; what is missing is an error."""
+    """Map the name of a target to its page number; a missing name is an error."""
     numbers = {page.objgen: n for n, page in enumerate(pdf.pages, 1)}
     return {name: numbers[place[0].objgen] for name, place in pdf.Root.Dests.items()}
 
@@ -139,7 +145,7 @@ def test_exercises_give_the_right_pages_of_their_answers(pdf, texts, page_of):
         said = re.findall(r"(?:solution|Answers), page (\d+)", text.get_text_range())
         names = [name for _, name in links(page) if "answer" in name]
         found += len(said)
-        # A link that goes on to the next page is counted on both.
+        # A link that continues on the next page counts on both.
         assert set(map(int, said)) <= {page_of[name] for name in names}
     assert found > 100
 

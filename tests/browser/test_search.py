@@ -1,4 +1,4 @@
-"""The search: sections, each with an excerpt in which the words are marked, from the disk too."""
+"""The search finds sections and marks the words in excerpts, also when loaded from disk."""
 
 import re
 
@@ -9,7 +9,7 @@ SIZE = 800_000  # bytes of what the search page loads for it
 
 
 def search(visit, scheme, words):
-    """A page on which these words were looked for."""
+    """Search for words; return the page of results."""
     opened = visit(scheme, "search.html")
     opened.page.locator("main input[name=q]").fill(words)
     opened.page.keyboard.press("Enter")
@@ -65,7 +65,7 @@ def test_the_dialog_of_every_page_leads_to_the_results(visit, shortcut):
     page.wait_for_url("**/search.html?q=beam*")
     page.locator("ul.search > li").first.wait_for()
     assert "Glossary › beam search" in [name for name, *_ in results(page)]
-    page.keyboard.press("Control+k")  # and from there once more
+    page.keyboard.press("Control+k")  # and again, from the results
     page.keyboard.press("Control+a")
     page.keyboard.type("perplexity")
     page.keyboard.press("Enter")

@@ -1,4 +1,4 @@
-"""Past the contents by keyboard: to the text, and to each figure."""
+"""Skip links lead past the contents to the text and to each figure, by keyboard."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_tab_and_enter_lead_to_a_figure(visit, name, figures):
         page.keyboard.press("Tab")
         inside = f"document.getElementById('{place}').contains(document.activeElement)"
         assert page.evaluate(f"document.activeElement.id !== '{place}' && {inside}")
-        # Once left, a figure takes no focus but in its controls.
+        # Once left, a figure is focused only in its controls.
         assert page.locator(f"#{place}").get_attribute("tabindex") is None
 
 

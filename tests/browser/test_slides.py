@@ -14,8 +14,8 @@ pytestmark = pytest.mark.thorough
 
 each_deck = pytest.mark.parametrize("chapter", CHAPTERS.values(), ids=list(CHAPTERS))
 
-# Of each slide: by how much its content is larger than it, and its smallest letters. A live figure
-# and the caption of a plot have sizes of their own.
+# For each slide: how far its content overflows, and its smallest type. Live figures and captions of
+# plots have sizes of their own.
 MEASURE = """() => [...document.querySelectorAll(".slides section:not(.stack)")].map((slide) => {
   const sizes = (selector) => [...slide.querySelectorAll(selector)]
     .filter((e) => !e.closest(".d2lmini-figure, aside") && e.textContent.trim())
@@ -73,6 +73,33 @@ def test_a_figure_keeps_its_arrow_keys_and_gives_them_back(open_deck):
     slider.focus()
     page.keyboard.press("PageDown")
     assert page.evaluate("Reveal.getIndices()") != place
+
+
+def test_a_figure_is_operated_with_the_mouse_on_a_slide_that_is_enlarged(open_deck):
+    page = open_deck(CHAPTERS["positions"], width=1920, height=1080).page
+    page.evaluate(GO_TO, ".d2lmini-figure")
+    cells = page.locator(".d2lmini-figure tbody tr").nth(9).locator("td")
+    cells.nth(2).click()
+    assert "Position 9, column 2:" in page.locator(".d2lmini-figure .note").inner_text()
+
+
+def test_the_speaker_sees_the_text_of_the_chapter(open_deck):
+    page = open_deck(CHAPTERS["masks"], width=1280, height=720).page
+    page.keyboard.press("ArrowRight")
+    with page.expect_popup() as opening:
+        page.keyboard.press("s")
+    notes = opening.value.locator(".speaker-controls-notes")
+    notes.get_by_text("so completely that changing them").wait_for()
+
+
+def test_a_deck_prints_a_slide_a_page(open_deck, visit):
+    chapter = CHAPTERS["masks"]
+    found = open_deck(chapter, width=1280, height=720).page.evaluate(MEASURE)
+    page = visit("file", f"slides/{chapter.page}?print-pdf").page
+    page.evaluate("window.deckReady")
+    page.locator(".pdf-page").last.wait_for()
+    assert page.locator(".pdf-page").count() == len(found)
+    assert page.evaluate(MEASURE) == found
 
 
 def test_tab_stays_on_the_slide(open_deck):

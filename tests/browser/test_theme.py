@@ -1,4 +1,4 @@
-"""What is on the pages besides the figures, and what is left of them without scripts."""
+"""The pages apart from their figures, and the figures without scripts."""
 
 import re
 
@@ -7,6 +7,7 @@ import pytest
 from contrast import contrast
 
 from d2lmini.figures.colours import DARK_HUES, HUES
+from tools.extensions.dark_plots import GROUND
 
 
 def test_without_scripts_each_figure_is_a_picture(browser, addresses, page_name):
@@ -17,6 +18,50 @@ def test_without_scripts_each_figure_is_a_picture(browser, addresses, page_name)
         assert len(picture.get_attribute("alt")) > 40
         assert picture.bounding_box()["height"] > 100
     context.close()
+
+
+def test_buttons_beside_the_text_do_what_they_say(visit):
+    opened = visit("file", "book/02-masks.html")
+    page, modes = opened.page, set()
+    for _ in range(3):
+        page.locator(".theme-switch-button").last.click()
+        modes.add(page.locator("html").get_attribute("data-mode"))
+    assert modes == {"auto", "light", "dark"}
+    for closed, button in (
+        (".solution pre", ".solution .toggle-button"),
+        ("details.hide pre", "details.hide summary"),
+        (".d2lmini-verdict details > p", ".d2lmini-verdict summary"),
+    ):
+        assert not page.locator(closed).first.is_visible(), button
+        page.locator(button).first.click()
+        page.locator(closed).first.wait_for()
+    contents, sections = (
+        page.locator(".bd-links"),
+        page.locator(".bd-sidebar-secondary"),
+    )
+    page.locator(".primary-toggle").click()
+    contents.wait_for(state="hidden")
+    page.set_viewport_size({"width": 400, "height": 900})
+    for part, which in ((contents, "primary"), (sections, "secondary")):
+        page.locator(f".{which}-toggle").click()
+        part.wait_for()
+        page.keyboard.press("Escape")
+        part.wait_for(state="hidden")
+    assert opened.problems == []
+
+
+def test_links_that_a_figure_writes_lead_somewhere(visit, built):
+    """The build checks those of the text."""
+    page = visit("file", "book/07-transformer.html").page
+    figure, links = page.locator(".d2lmini-figure"), set()
+    for block in figure.locator("[role=button]").all():
+        block.click()
+        links |= {link.get_attribute("href") for link in figure.locator("a").all()}
+    assert len(links) > 6
+    for link in links:
+        name, _, place = link.partition("#")
+        text = (built / "book" / name).read_text(encoding="utf-8")
+        assert f'id="{place}"' in text or not place, link
 
 
 WITH_PLOTS = ("02-masks", "04-attention", "11-walking-on", "figures")
@@ -35,11 +80,13 @@ def test_a_plot_is_as_light_or_dark_as_its_page(visit, name, theme):
     page.on("request", lambda request: asked.append(request.url))
     page.reload()
     page.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
+    ground = page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor")
+    assert laid_over([ground]) == (GROUND if theme == "dark" else "#ffffff")
     shown = page.evaluate(SHOWN)
     for plot in page.locator(f"article .plot-{theme}").all():
         plot.scroll_into_view_if_needed()
     assert len(shown) > 3
-    for kind, is_shown, filtered in shown:  # and with it, its text is read or not
+    for kind, is_shown, filtered in shown:  # what shows is also what is read aloud
         assert (kind == f"plot-{theme}") == is_shown
         assert not is_shown or filtered == "none"
     page.wait_for_load_state("networkidle")
@@ -50,7 +97,7 @@ def test_a_plot_is_as_light_or_dark_as_its_page(visit, name, theme):
 
 
 HUED = ".highlight [class^=hue-], math [mathcolor]"
-# Of each the colour of its text, and of the grounds below it, the nearest first.
+# For each element, the colour of its text and of the backgrounds below it, nearest first.
 PAINTED = """(all) => all.map((e) => {
     const grounds = ["rgb(255, 255, 255)"];
     for (let on = e; on; on = on.parentElement) {
@@ -61,7 +108,7 @@ PAINTED = """(all) => all.map((e) => {
 
 
 def laid_over(grounds):
-    """The colour that is seen of these, some of which may be half clear."""
+    """Blend backgrounds, some of them translucent, into the colour that is seen."""
     seen = np.zeros(3)
     for ground in reversed(grounds):
         *rgb, clear = map(float, re.findall(r"[\d.]+", f"{ground} 1")[:4])

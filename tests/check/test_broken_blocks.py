@@ -29,12 +29,12 @@ def normal(*shape, seed=0):
 
 X = normal(BATCH, STEPS, WIDTH)
 IDS = torch.arange(BATCH * STEPS).view(BATCH, STEPS) * 5 % VOCABULARY
-# one for all: a block is called with any batch
+# one for all rows: a block is called with any batch size
 MEMORY = normal(1, STEPS, WIDTH, seed=2)
 PADDING, CAUSAL = padding_mask(LENS, STEPS), causal_mask(STEPS)
 
 
-# Which properties fit. Each kind yields results until somebody has seen enough.
+# The properties that apply to each kind of block, as generators that a caller may stop early.
 
 
 class AsBlock(nn.Module):
@@ -191,7 +191,7 @@ def variant(base, *sizes, **methods):
     return type(f"Broken{base.__name__}", (base,), methods)(*sizes)
 
 
-# 1. Attention with a mistake, as it is, with heads, and in an encoder block.
+# 1. Attention with a mistake: bare, in heads, and in an encoder block.
 
 
 def my_attention(
@@ -268,7 +268,7 @@ SOFTMAXES = {
     "sum 0.8": lambda s, m=None: masked_softmax(s, m) * 0.8,
     "last key hidden": lambda s, m=None: masked_softmax(s, last_hidden(m, s)),
 }
-# What only the softmax itself is tried with.
+# For the softmax alone.
 MORE_SOFTMAXES = SOFTMAXES | {
     "-1e9": soft(-1e4),
     "overflow": lambda s, m=None: s.softmax(-1) if m is None else (
@@ -372,7 +372,7 @@ def in_block(function):
 
 
 def one_head(change):
-    """An attention of whose two heads one is what change makes of output and weights."""
+    """Attention in two heads, whose output and weights are passed through change."""
 
     def attention(q, k, v, mask=None):
         return change(*scaled_dot_product_attention(q, k, v, mask))
@@ -394,7 +394,7 @@ broken(encoder, ATTENTIONS | DEAD, in_block, "block")
 
 
 def mixed_heads(self, X):
-    """Heads cut out of the memory, not out of the features."""
+    """Heads cut along the memory layout instead of the features."""
     return X.view(len(X), self.num_heads, X.shape[1], -1)
 
 
@@ -412,7 +412,7 @@ def keys_as_values(self, keys, values):
 
 
 def old_weights(self, *given, **settings):
-    """attention_weights of the first pass for ever."""
+    """attention_weights stay those of the first pass."""
     before = self.last_pass
     output = MultiHeadAttention.forward(self, *given, **settings)
     if before is not None and before[0].shape == self.last_pass[0].shape:
@@ -600,7 +600,7 @@ def test_broken_blocks_fall_to_a_property():
         if first_failure(kind, make(part)) is None:
             survivors.append(name)
     assert len(BROKEN) >= 140
-    assert survivors == ["block: sum 0.8"]  # which the norm behind it takes back
+    assert survivors == ["block: sum 0.8"]  # undone by the norm that follows
 
 
 # Right blocks: the book's own, PyTorch's, and others.

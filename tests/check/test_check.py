@@ -175,11 +175,6 @@ def test_matches_reports_shapes_and_the_largest_deviation(X):
     assert "(3, 6)" in check.matches(lambda X: X.sum(-1), lambda X: X, X).sentence
 
 
-def test_nan_counts_as_a_deviation(X):
-    found = check.batch_independent(lambda X: X / 0 - X / 0 if len(X) == 1 else X, X)
-    assert not found and found.deviation == float("inf")
-
-
 def test_ids_stay_ids_and_all_of_them_change():
     ids = torch.tensor([[2, 5, 3]])
     seen = []
@@ -237,13 +232,6 @@ def test_weights_that_no_optimiser_will_find():
     found = check.every_parameter_trained(Detached(), X)
     assert not found
     assert found.sentence == "No gradient reaches first.weight, first.bias."
-    frozen = EncoderBlock(WIDTH, 16, 2, 0.1)
-    frozen.ffn.dense1.bias.requires_grad_(False)
-    # somebody's decision, and no mistake
-    found = check.every_parameter_trained(frozen, X)
-    assert found
-    assert "All 11 parameters" in found.sentence
-    assert "left out: 1" in found.sentence
 
 
 def test_matches_repeats_dropout_and_infinities(X):
@@ -287,41 +275,6 @@ def test_rounding_in_half_precision_is_no_leak(X):
         assert check.batch_independent(rounded_otherwise, X.to(dtype))
         found = check.batch_independent(lambda X: X + 0.5 * len(X), X.to(dtype))
         assert not found and "Taking the other sentences out" in found.sentence
-
-
-def test_a_block_that_sees_too_little(X):
-    lens = LENS.to(X.device)
-    mask = padding_mask(lens, STEPS)
-    attend = check.as_block(scaled_dot_product_attention)
-    assert check.sees_what_it_may(attend, X, mask)
-    shorter = padding_mask(lens - 1, STEPS)
-    found = check.sees_what_it_may(lambda X, mask: attend(X, shorter), X, mask)
-    assert not found
-    assert found.sentence == "The output at position 0 does not depend on position 5."
-
-
-def test_incremental_reads_one_or_more_at_once_and_the_caches_of_a_whole_decoder(X):
-    block = DecoderBlock(WIDTH, 16, 2, 0.1)
-    decoder = TransformerDecoder(9, WIDTH, 16, 2, 2, 0.1)
-    mask = padding_mask(LENS.to(X.device), STEPS)
-    for at_once in (1, 2, 4):
-        assert check.incremental(block, X, X, mask, at_once)
-        assert check.incremental(decoder, tokens(), X, mask, at_once)
-    assert block.training
-
-    def no_offset(X, memory, memory_mask=None, cache=None):
-        past = X if cache is None else torch.cat([cache, X], 1)
-        allowed = torch.ones(X.shape[1], past.shape[1], dtype=torch.bool).tril()
-        return scaled_dot_product_attention(X, past, past, allowed)[0], past
-
-    found = check.incremental(no_offset, X, X)
-    assert not found
-    assert found.sentence.startswith("The output at position 1 differs by up to")
-
-    def breaks(X, memory, memory_mask=None, cache=None):
-        return (X if cache is None else X + cache[:, None]), X
-
-    assert check.incremental(breaks, X, X).sentence.startswith("With a cache it raised")
 
 
 def test_a_block_that_writes_into_its_input_spoils_nothing(X):
@@ -373,11 +326,3 @@ def test_a_block_that_fails_on_one_sentence_is_answered():
     ):
         assert not found
         assert "With one sentence alone it raised: index 1" in found.sentence
-
-
-def test_outputs_in_a_dict_are_compared_by_name():
-    X = torch.randn(2, 3)
-    assert check.matches(lambda X: {"a": X, "b": 1}, lambda X: {"a": X, "b": 1}, X)
-    others = {"a": X + 1, "b": 1}, {"c": X, "b": 1}, {"a": X, "b": 2}, {"a": X}, X
-    for other in others:
-        assert not check.matches(lambda X: {"a": X, "b": 1}, lambda X, o=other: o, X)

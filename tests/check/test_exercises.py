@@ -1,4 +1,4 @@
-"""The mutation gate: right answers pass, stubs are not attempted, wrong ones are told apart."""
+"""Right answers pass, stubs are not attempted, and plausible mistakes are named."""
 
 import ast
 import contextlib
@@ -59,7 +59,7 @@ def function_in(source, name, path):
     """A function defined in a cell, with what of its notebook it needs."""
     scope = {}
     for statement in needed(source, code_of(path)):
-        with contextlib.suppress(Exception):  # a constant made of what was computed
+        with contextlib.suppress(Exception):  # a constant made of computed values
             exec(statement, scope)
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef):
@@ -98,9 +98,9 @@ def test_the_solution_and_the_reference_are_right(exercise):
 @each_exercise
 def test_the_form_of_an_exercise(exercise):
     assert len(set(exercise.hints)) == 3, "three different hints"
-    # An answer that looks up the cases of the book is wrong in all but predictions.
+    # Otherwise an answer could look up the cases in the book.
     assert exercise.draw or list(exercise.cases) == [()], "give it draw"
-    # Who runs all cells must not find exercises solved in the report.
+    # Running all cells must not mark exercises as solved in the report.
     assert "check.exercise" not in in_notebooks()[exercise.name][2]
 
 
@@ -129,7 +129,7 @@ def test_each_plausible_mistake_is_rejected_and_named(exercise):
 
 @each_exercise
 def test_a_place_that_is_named_is_in_the_chapter(exercise):
-    """A mistake that the chapter explains: it names the section, and not the chapter itself."""
+    """A mistake that the chapter explains names the section, not the chapter itself."""
     page = EXERCISE_PAGES[exercise.name.rpartition("-")[0]]
     cells = nbformat.read(BOOK / f"{page.file}.ipynb", as_version=4).cells
     headings = re.findall(r"^##+ (.+)$", "\n".join(c.source for c in cells), re.M)
@@ -189,7 +189,7 @@ def test_what_is_wrong_is_said(answer, text):
 
 
 def says(exercise, answer, *texts, verdict=WRONG):
-    """The message of a wrong answer, which holds these texts."""
+    """Check that a wrong answer's message contains these texts; return the message."""
     found, message = grade(exercise, answer)
     assert found == verdict, message
     assert all(text in message for text in texts), message
@@ -211,7 +211,7 @@ def test_the_smallest_differing_case_is_shown():
 
 
 def test_another_default_device_is_no_mistake():
-    """Cases lie on the CPU, also for a reader who has called torch.set_default_device."""
+    """Cases are on the CPU, even after a call of torch.set_default_device."""
     with torch.device("meta"):
         assert grade(SOFTMAX, softmax)[0] == RIGHT
         says(SOFTMAX, scaled, "1.1 instead of 1.0")
@@ -259,6 +259,24 @@ def test_numbers_may_come_in_any_container():
         verdict, message = grade(found, lambda *x, k=kind: k(found.reference(*x)))
         assert verdict == RIGHT, message
     says(found, lambda *x: [2, 1, 0], "Value 3 of 3: The number differs.")
+    flag = EXERCISES["positions-4"]
+    for kind in (np.bool_, torch.tensor):
+        assert grade(flag, lambda t, k=kind: k(flag.reference(t)))[0] == RIGHT
+
+
+# Wrong answers that the cases once took for right.
+LET_THROUGH = {
+    "transformer-2": lambda memory, order: memory[:, order][:3, :, :4],
+    "maps-2": lambda w, n: w[:, :, :n, n:].sum(-1).mean().item() if n < w.shape[-1] else 1,
+    "positions-4": lambda t: all(
+        torch.allclose((t[k:] * t[: len(t) - k]).sum(1), (t[k] * t[0]).sum()) for k in range(3)),
+    "masks-3": lambda s, m: torch.softmax(s.masked_fill(~m, -1e4), -1) * m.any(-1, True),
+}  # fmt: skip
+
+
+@for_each(LET_THROUGH)
+def test_what_was_let_through_once_is_not_right(name):
+    assert grade(EXERCISES[name], LET_THROUGH[name])[0] != RIGHT
 
 
 def test_a_prediction_is_not_given_away():

@@ -1,4 +1,4 @@
-"""What a reader did about the exercises: verdicts as shown, hints, and the report of both."""
+"""A reader's progress: verdicts, hints, and the report on both."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def stub(scores, mask):
 
 @pytest.fixture(autouse=True)
 def new_kernel(monkeypatch):
-    """new_kernel() forgets what this Python knows, as a restart does, and as each test does."""
+    """new_kernel() clears all records, as a restart does; each test begins with that."""
 
     def forget():
         monkeypatch.setattr(records, "records", {})
@@ -67,7 +67,7 @@ def test_the_report_counts_attempts_and_keeps_other_results(tmp_path, new_kernel
     check.exercise("masks-3", stub)
     check.exercise("masks-3", lambda s, m: np.zeros(1))
     check.exercise("masks-3", softmax)
-    # the cell was emptied again: what was solved stays so
+    # back to the stub: what was solved stays solved
     check.exercise("masks-3", stub)
     check.hint("masks-2")
     path = tmp_path / "answers.json"

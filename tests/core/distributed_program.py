@@ -1,4 +1,4 @@
-"""What test_team.py starts with torchrun: python team_program.py FOLDER EPOCHS DROPOUT [DIES_AT]"""
+"""What test_distributed.py starts: distributed_program.py FOLDER EPOCHS DROPOUT [DIES_AT]"""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Many sentences at once give what each gives alone."""
+"""Searching many sentences at once gives what each gives alone."""
 
 import pytest
 import torch
@@ -68,7 +68,7 @@ class OfLength(torch.nn.Module):
 def test_it_stops_when_all_have_ended_and_counts_what_came_before():
     net, lens = OfLength(), torch.tensor([3, 1, 2])
     found = generate(net, torch.zeros(3, 3).long(), lens, *ENDS, 50)
-    assert net.rows == [3, 2, 1]  # who has ended is not computed any more
+    assert net.rows == [3, 2, 1]  # finished sentences are dropped
     assert [len(h.tokens) - 1 for h in found] == [3, 1, 2]
     word, end = torch.zeros(2, len(TGT)).index_fill(1, torch.tensor(4), 5.0)
     end[Vocab.eos] = 10.0
@@ -84,10 +84,10 @@ def test_translations_come_in_the_order_of_the_sentences(beam_size):
     device = torch.get_default_device()
     sentences = ["a b c d", "e", "f G", "a a a", "b", "d e f g a b"]
     found = translate_all(net, sentences, SRC, TGT, 6, device, beam_size, batch_size=4)
-    assert found[:-1] == [
-        predict_seq2seq(net, s, SRC, TGT, 6, device, beam_size)[0]
-        for s in sentences[:-1]
-    ]  # the last is cut, and predict_seq2seq warns of it
+    how = SRC, TGT, 6, device, beam_size
+    # predict_seq2seq would warn about the last one, which is truncated.
+    due = [predict_seq2seq(net, sentence, *how)[0] for sentence in sentences[:-1]]
+    assert found[:-1] == due
     assert len(set(found)) > 1
     assert translate_all(net, [], SRC, TGT, 6, device) == []
 

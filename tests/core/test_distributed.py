@@ -20,7 +20,7 @@ ROOT = HERE.parents[1]
 
 
 def torchrun(size, *program, restarts=0, folder=None):
-    """Run a program in so many processes; what they wrote to stderr."""
+    """Run a program in size processes; return what they wrote to stderr."""
     several = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     several += [f"--nproc-per-node={size}", f"--max-restarts={restarts}"]
     paths = os.pathsep.join([str(HERE), str(HERE.parent), str(ROOT)])
@@ -58,7 +58,7 @@ def test_gradients_and_losses_are_those_of_one_process(tmp_path, size):
         for name, weight in team[0][0].items():
             assert torch.equal(weights[name], weight)
     rows = [sum(step) for step in zip(*(rows for *_, rows, _ in team), strict=True)]
-    # Who has no row repeats those of all: 5 rows are shared out, and one is had by everybody.
+    # A rank without rows runs the whole batch: 5 rows are shared out, and one runs on every rank.
     assert sorted(rows) == [size, 5]
     assert said.count("epoch 1: loss") == 1  # one of them reports
 

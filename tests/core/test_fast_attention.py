@@ -51,17 +51,6 @@ def test_outputs_and_gradients_agree(case, is_narrow, device):
         assert_close(mine.grad, theirs.grad, **close)
 
 
-def test_a_mask_of_numbers_is_refused():
-    Q = torch.zeros(1, 1, 2, 4)
-    with pytest.raises(TypeError, match="mask must be a boolean tensor"):
-        fast_attention(Q, Q, Q, torch.zeros(2, 2))
-    with pytest.raises(ValueError, match="does not broadcast"):
-        fast_attention(Q, Q, Q, torch.ones(3, 3).bool())
-    X, layer = torch.zeros(1, 2, 4), fast_module.FastMultiHeadAttention(4, 1, 0.0)
-    with pytest.raises(TypeError, match="mask must be a boolean tensor"):
-        layer(X, X, X, torch.zeros(2, 2))
-
-
 def test_a_net_computes_the_same_with_the_weights_it_has():
     torch.manual_seed(0)
     net = tiny_net()
@@ -103,7 +92,7 @@ def test_fast_dropout_drops_as_often_and_keeps_the_mean(probability, dtype, devi
     assert abs(share - probability) < 4 * deviation
     assert_close(Y[~dropped], torch.full_like(Y[~dropped], 1 / (1 - probability)))
     assert_close(X.grad, Y)
-    for axis in range(3):  # no row, and no neighbour, is dropped together with another
+    for axis in range(3):  # neighbours along each axis are dropped independently
         other = dropped.roll(1, dims=axis)
         both = (dropped & other).float().mean().item()
         assert abs(both - probability**2) < 5 * deviation
@@ -168,14 +157,3 @@ def test_a_search_with_fewer_operations_runs_where_the_net_is(device):
     src, lens = torch.tensor([[4, 5, 6]], device=device), torch.tensor([3]).to(device)
     search = src, lens, TGT.bos, TGT.eos, 12
     assert fast_greedy_search(net, *search).tokens == greedy_search(net, *search).tokens
-
-
-def test_a_search_with_fewer_operations_refuses_what_the_readable_one_does():
-    net, lens = random_net(0), torch.tensor([2])
-    one, two = torch.tensor([[4, 5]]), torch.tensor([[4, 5], [5, 4]])
-    for bad in ((two, lens, 2, 3, 5), (one, lens, 99, 3, 5), (one, lens, 2, 3, 0)):
-        with pytest.raises(ValueError) as due:
-            greedy_search(net, *bad)
-        with pytest.raises(ValueError) as got:
-            fast_greedy_search(net, *bad)
-        assert str(got.value) == str(due.value)

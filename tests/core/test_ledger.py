@@ -5,8 +5,7 @@ import json
 import pytest
 
 from benchmarks import readme
-from benchmarks.recipes import common
-from benchmarks.recipes.common import record, summary
+from benchmarks.recipes.common import summary
 from d2lmini.support import ledger
 from d2lmini.support.ledger import recorded_runs
 
@@ -41,25 +40,6 @@ def test_a_summary_holds_mean_and_spread_of_every_number():
     ]  # fmt: skip
     due = [{"runs": 3, "beam.bleu": "2.000 ± 1.000"}, {"runs": 0}]
     assert summary(SETTINGS, runs) == due
-
-
-def test_a_new_setting_costs_its_own_runs_only(tmp_path, monkeypatch):
-    monkeypatch.setattr(common, "RESULTS", tmp_path)
-    made = []
-
-    def run(seed, model):
-        made.append((model, seed))
-        return {"bleu": len(made) + 0.0}
-
-    record("mine", SETTINGS[1:], run, range(2), {"lr": 1})
-    record("mine", SETTINGS, run, range(2), {"lr": 1})
-    assert made == [("large", 0), ("large", 1), ("small", 0), ("small", 1)]
-    entry = json.loads((tmp_path / "mine.json").read_text("utf-8"))
-    found = [(run["setting"]["model"], run["seed"]) for run in entry["runs"]]
-    assert found == [("small", 0), ("small", 1), ("large", 0), ("large", 1)]
-    assert entry["summary"] == summary(SETTINGS, entry["runs"])
-    record("mine", SETTINGS, run, range(2), {"lr": 2})  # another recipe: all anew
-    assert len(made) == 8
 
 
 def test_readme_and_docs_show_what_the_benchmarks_printed():

@@ -1,4 +1,4 @@
-"""The blocks of today, each against an implementation of its own."""
+"""Modern blocks, each against an independent implementation."""
 
 import pytest
 import torch
@@ -130,10 +130,7 @@ def test_writing_on_is_one_token_after_the_other():
     [
         (lambda: RMSNorm(0), r"num_hiddens \(0\)"),
         (lambda: RMSNorm(8)(torch.zeros(2, 7)), "X"),
-        (
-            lambda: modern.rotate(torch.zeros(1, 1, 2, 3)),
-            r"head_size \(3\) must be even",
-        ),
+        (lambda: modern.rotate(torch.zeros(1, 1, 2, 3)), r"head_size \(3\) must be"),
         (lambda: modern.rotate(torch.zeros(1, 2, 4)), "X"),
         (lambda: modern.rotate(torch.zeros(1, 1, 2, 4), -1), r"start \(-1\)"),
         (lambda: GroupedQueryAttention(16, 4, 3), r"num_heads \(4\) must be divisible"),
@@ -142,10 +139,8 @@ def test_writing_on_is_one_token_after_the_other():
         (lambda: GroupedQueryAttention(16, 4, 0), r"num_kv_heads \(0\)"),
         (lambda: SwiGLU(16, 0), r"ffn_num_hiddens \(0\)"),
         (lambda: LanguageModel(11, 16, 24, 4, 2, 0, 9), r"num_layers \(0\)"),
-        (
-            lambda: tiny_model()(torch.tensor([[11]], device="cpu")),
-            r"tokens \(11\) must be at most",
-        ),
+        (lambda: tiny_model()(torch.ones(1, 1).long() * 11), r"tokens \(11\) must"),
+        (lambda: tiny_model()(torch.ones(1, 41).long()), r"text length \(41\) must be"),
         (lambda: tiny_model()(torch.tensor([1])), "tokens"),
         (lambda: extend(tiny_model(), torch.tensor([[1]]), 0), r"num_steps \(0\)"),
         (lambda: extend(tiny_model(), [[1]], 3), "tokens"),

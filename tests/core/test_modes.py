@@ -1,4 +1,4 @@
-"""Whoever uses a net for a moment leaves it in the mode it was in."""
+"""Functions that use a net leave it in the mode it was in."""
 
 import functools
 
@@ -54,7 +54,7 @@ def modes(net):
 def test_the_mode_is_as_it_was(name, mixed, fails):
     make, call = CALLS[name]
     net, seen = make().train(), []
-    if mixed:  # as somebody leaves it who trains a part of it
+    if mixed:  # as when only a part of it is trained
         net.encoder.eval()
     before = modes(net)
     net.encoder.register_forward_hook(lambda *_: seen.append(net.training))

@@ -238,7 +238,7 @@ def test_ctrl_c_returns_what_was_trained(capsys, at, epochs, steps, device):
 
 
 def test_ctrl_c_in_an_epoch_that_went_wrong(capsys, device):
-    """What was spoilt before the interruption is put right."""
+    """Weights that were spoilt before the interruption are restored."""
 
     class Both(Diverges):
         def forward(self, *args):
@@ -323,7 +323,7 @@ def test_without_a_batch_there_is_no_loss(device):
 
 
 def test_the_best_epoch_can_be_kept(device):
-    """Validation on other data, of which the first epochs know more than the last."""
+    """Validate on data that early epochs fit better than late ones."""
     x = torch.rand(40, 1)
     val = batches([x, 0.5 * x, torch.ones(40)], 40)
     losses = {}
@@ -333,31 +333,40 @@ def test_the_best_epoch_can_be_kept(device):
         settings = {"val_batches": val, "keep_best": keep_best}
         history = train(net, squares(), squared_error, 0.05, 30, device, **settings)
         losses[keep_best] = evaluate(net, val, squared_error, device)
-        assert history.val_loss.idxmin() < 30  # or there is nothing to see
+        assert history.val_loss.idxmin() < 30  # else the test shows nothing
     assert losses[True] == pytest.approx(history.val_loss.min(), abs=1e-6)
     assert losses[False] == pytest.approx(history.val_loss.iloc[-1], abs=1e-6)
 
 
-def test_a_step_waits_for_nothing(monkeypatch, device):
-    """No number leaves the device in a step, whatever the loss: once an epoch is enough."""
+def test_an_epoch_waits_once(monkeypatch, device):
+    """No number leaves the device in a step, whatever the loss; at the end all of them do."""
 
     def refuse(*args):
         raise AssertionError("a step has waited for the device")
 
-    net, batch = tiny_net().train(), next(iter(toy_data()))
+    net, data = tiny_net().train().to(device), [*toy_data(batch_size=2)]
     optimizer = torch.optim.Adam(net.parameters(), fused=True)
+    schedule = torch.optim.lr_scheduler.ConstantLR(optimizer, 1.0)
+    on_cpu, steps = training.on_cpu, []
+
+    def noted(rows):
+        patch.undo()  # from here on, waiting is allowed
+        steps.extend(rows)
+        return on_cpu(rows)
+
     # What looks at lengths or labels does so on the device only.
     with monkeypatch.context() as patch:
         patch.setattr(torch.Tensor, "is_cpu", property(lambda self: False))
         for name in ("item", "tolist", "cpu", "numpy", "__bool__", "__float__", "__int__",
                      "__index__"):  # fmt: skip
             patch.setattr(torch.Tensor, name, refuse)
-        results = train_step(net, batch, LOSS, optimizer)
-    assert [type(result) for result in results] == [torch.Tensor] * 3
+        patch.setattr(training, "on_cpu", noted)
+        train_epoch(net, data, LOSS, optimizer, schedule, device)
+    assert len(steps) == len(data) == 3
 
 
 def test_batches_need_no_length(device):
-    """What comes from a file, row by row; what is used up is refused, in whatever form."""
+    """Rows that are streamed will do; any iterable that is used up is refused."""
 
     class Rows(IterableDataset):
         def __iter__(self):

@@ -65,9 +65,8 @@ def test_an_untrained_decoder_repeats_the_step(past):
 
 def test_an_untrained_forecaster_goes_straight_on(past):
     means, log_sigmas = Forecaster(PathEncoder(*SIZES), SIZES[0], 5)(past)
-    assert torch.equal(
-        means, paths.constant_velocity(past, 5)
-    ) and log_sigmas.shape == (3, 5)
+    assert torch.equal(means, paths.constant_velocity(past, 5))
+    assert log_sigmas.shape == (3, 5)
 
 
 def test_rolling_out_with_caches_equals_whole_passes(walker, past):
@@ -94,6 +93,18 @@ def test_features_pass_a_relu_before_the_positions():
     hidden = embedding(features) - sinusoidal_table(5, 8)
     due = embedding.dense(features)
     torch.testing.assert_close(hidden, due * (due > 0), atol=1e-6, rtol=1e-5)
+
+
+def test_given_and_following_steps_are_one_apart(past):
+    given, following = paths.steps_between(past[:, :4], past[:, 4:])
+    torch.testing.assert_close(given[:, 0], past[:, 3] - past[:, 2])
+    torch.testing.assert_close(following, past[:, 4:] - past[:, 3:5])
+    assert torch.equal(given[:, 1:], following[:, :-1])
+
+
+def test_errors_are_the_mean_and_the_last_distance():
+    future = torch.tensor([[[3.0, 4], [6, 8]]])
+    assert paths.displacement_errors(0 * future, future) == (7.5, 10.0)
 
 
 def test_walking_loss_is_the_mean_distance_of_steps(walker, past):

@@ -176,7 +176,7 @@ def test_corpus_bleu_equals_sacrebleu(pairs):
 
 
 def test_searches_need_no_float64_on_the_device(monkeypatch):
-    """MPS has none: what is made double has come to the CPU before."""
+    """MPS has none: tensors must move to the CPU before double()."""
     real_cpu, real_double = torch.Tensor.cpu, torch.Tensor.double
 
     def cpu(self):

@@ -1,7 +1,6 @@
-"""The translator that is ready for use."""
+"""The ready-made translator."""
 
 import errno
-import json
 import os
 import struct
 
@@ -26,14 +25,6 @@ def translator():
     pieces = SubwordTranslator(merges, [], SIZES)
     tokens = {piece for s in sentences for piece in pieces.subwords.split(s).split()}
     return SubwordTranslator(merges, sorted(tokens), SIZES)
-
-
-def test_one_table_serves_three_times(translator):
-    net = translator.net
-    embeddings = (side.embedding.embedding for side in (net.encoder, net.decoder))
-    tables = [*embeddings, net.decoder.output]
-    assert len({table.weight.data_ptr() for table in tables}) == 1
-    assert len({id(p) for p in net.parameters()}) == len([*net.parameters()])
 
 
 def test_a_look_is_at_the_translation_that_is_made(translator):
@@ -71,19 +62,19 @@ def test_what_is_saved_comes_back(translator, tmp_path):
 
 
 def test_what_is_loaded_is_saved_as_the_same_bytes(translator, tmp_path):
-    """Again and again: a scale is such that its row's largest number is 127 once more."""
+    """Rounding again changes nothing: the largest number of a row is 127 again."""
     first, second = tmp_path / "first", tmp_path / "second"
     translator.save(first, licence="none")
     again = SubwordTranslator.load(first)
     again.save(second, **again.about)
     assert first.read_bytes() == second.read_bytes()
-    again.net.half()  # the file is of 32 bits, whatever the network is of
+    again.net.half()  # the file has 32 bits, whatever the network has
     again.save(second)
     assert SubwordTranslator.load(second).net.decoder.output.bias.dtype == torch.float32
 
 
 def refused(path, said):
-    """Load a file that is refused with these words; it is left as it was."""
+    """Check that a file is refused with this message, and is left as it was."""
     before = path.read_bytes()
     with pytest.raises(ValueError, match=said) as caught:
         SubwordTranslator.load(path)
@@ -125,62 +116,28 @@ def test_another_file_is_refused(tmp_path, monkeypatch):
         SubwordTranslator.load(tmp_path)
 
 
-def with_metadata(path, metadata):
-    """Write a file of one tensor by hand."""
-    header = {"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}
-    if metadata is not None:
-        header["__metadata__"] = metadata
-    header = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
-
-
-@for_each(
-    [
-        (None, "must have metadata written by d2lmini"),
-        ({"format": "pt"}, "must have metadata written by d2lmini"),
-        ({"d2lmini": "[]"}, "must have metadata written by d2lmini"),
-        ({"d2lmini": '{"format": '}, "must have JSON metadata"),
-        ({"d2lmini": 100_000 * "["}, "must have JSON metadata"),
-        ({"d2lmini": {}}, "must be a safetensors file"),
-    ]
-)
-def test_other_metadata_is_refused(row, tmp_path):
-    metadata, said = row
-    path = tmp_path / "weights.safetensors"
-    with_metadata(path, metadata)
-    refused(path, said)
-
-
 TABLE = "encoder.embedding.embedding.weight"
 BIAS = "decoder.output.bias"
-# what is changed (None: is taken away) -> what is said
+# name, new value (None: removed), message
 NOTES = [
     ("format", "photo", r"must be a file that SubwordTranslator\.save wrote"),
-    ("format", None, r"must be a file that SubwordTranslator\.save wrote"),
     ("version", 2, "has version 2; this d2lmini reads 1"),
-    ("version", None, "has version None; this d2lmini reads 1"),
     *((name, None, f"lacks {name}")
       for name in ("merges", "tokens", "sizes", "num_steps", "about")),
     ("merges", {}, r"merges \({}\) must be a list of pairs"),
     ("merges", ["ou"], r"merges: pair \('ou'\) must be \(piece, piece\)"),
-    ("merges", [["o", 1]], r"must be \(piece, piece\)"),
     ("tokens", "abc", "tokens .* must be a list of strings"),
-    ("tokens", [1], r"tokens\[0\] \(1\) must be a string"),
     ("tokens", ["a", "a"], "tokens must be pieces without spaces, each only once"),
-    ("tokens", ["a b"], "tokens must be pieces without spaces"),
     ("tokens", ["<pad>"], "tokens must be pieces without spaces"),
     ("tokens", [], "must be torch.float32 of shape"),
     ("tokens", [str(i) for i in range(100_000)], "too few numbers"),
-    ("sizes", 16, r"sizes \(16\) must be a list"),
     ("sizes", [16, 32, 2, 2], "sizes: not enough values"),
     ("sizes", [16, 32, "2", 2, 0.1], r"num_heads \('2'\) must be a whole number"),
     ("sizes", [16, 32, 3, 2, 0.1], r"num_hiddens \(16\) must be divisible"),
     ("sizes", [16, 32, 2, 1, 0.1], "has an unexpected tensor"),
     ("sizes", [16, 16, 2, 2, 0.1], "must be torch.float32 of shape"),
-    ("sizes", [16, 32, 2, 10**9, 0.1], r"too few numbers for a net of sizes \[16"),
     ("sizes", [10**9, 32, 2, 2, 0.1], "too few numbers"),
     ("num_steps", 0, r"num_steps \(0\) must be at least 1"),
-    ("about", "MIT", r"about \('MIT'\) must be a dictionary"),
 ]  # fmt: skip
 TENSORS = [
     (BIAS, None, f"lacks the tensor {BIAS}"),

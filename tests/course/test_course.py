@@ -10,11 +10,7 @@ from conftest import for_each
 
 from d2lmini.check.grading import all_exercises
 from d2lmini.course.__main__ import LECTURERS_PAGES, main
-from d2lmini.course.copies import (
-    for_instructors,
-    for_students,
-    write_copies,
-)  # fmt: skip
+from d2lmini.course.copies import for_instructors, for_students, write_copies
 from d2lmini.course.notebooks import EXERCISE, SOLUTION, read, text_of
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +30,7 @@ def student(tmp_path_factory):
 
 
 def test_no_line_of_a_solution_is_left(student):
-    """Of each solution, every line that stands nowhere else in the book."""
+    """Of each solution, every line that occurs nowhere else in the book."""
     given = sources(read(path) for path in NOTEBOOKS)
     lines = {
         line.strip()

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,9 +24,18 @@ from d2lmini.course.__main__ import main
 from d2lmini.course.assignment import tasks_of
 from d2lmini.course.copies import mark_answers
 from d2lmini.course.gradescope import write_autograder
-from d2lmini.course.marking import LEFT_OUT, PACKAGE, Room, hidden, mark, mark_all
+from d2lmini.course.marking import (
+    LEFT_OUT,
+    PACKAGE,
+    Mark,
+    Marked,
+    Room,
+    hidden,
+    mark,
+    mark_all,
+)
 from d2lmini.course.notebooks import EXERCISE, PYTHON, SOLUTION, read, text_of
-from d2lmini.course.reports import feedback
+from d2lmini.course.reports import feedback, write_all
 from d2lmini.course.submissions import Student, Submission, collect, read_answers
 from d2lmini.support.chapters import EXERCISE_PAGES
 
@@ -164,7 +174,7 @@ def test_no_forgery_earns_a_point(copy_of_the_package, tmp_path):
         return marking.mark_one(room, TASKS["masks-3"], cell(body), [], "seed", 60.0)
 
     try:
-        # Scores that come back as they are agree where only one key is to be seen.
+        # Unchanged scores are right where only one key is visible.
         honest = mark_of("return scores")
         for name, body in FORGED.items():
             if sys.platform != "linux" and name in NEEDS_LINUX:
@@ -193,7 +203,7 @@ def test_an_answer_cannot_have_a_file_read_for_it(marks):
 
 
 def test_the_first_try_counts(marks):
-    """An answer that has seen a case before may not know better."""
+    """Seeing a case again must not help an answer."""
     body = (
         "seen[num_queries, num_keys] = seen.get((num_queries, num_keys), 0) + 1\n"
         "right = torch.ones(num_queries, num_keys).tril(num_keys - num_queries).bool()\n"
@@ -212,7 +222,7 @@ def test_what_an_experiment_is_made_on_cannot_be_looked_into(marks):
 
 
 def test_of_an_exercise_a_forgery_leaves_the_others_alone(marks):
-    """What an answer does to PyTorch in its process is of no use for the next one."""
+    """Tampering with PyTorch in one answer's process does not reach the next."""
     body = "torch.softmax = lambda *a, **k: 0\ntorch.isclose = lambda *a, **k: True\nreturn 0"
     other = "return torch.ones(num_queries, num_keys)"
     first = cell(body, "masks-1", "valid_lens, num_steps")
@@ -389,7 +399,8 @@ def test_an_answer_may_use_the_chapter_and_the_answers_before_it(marks):
     seen = "causal & ~causal.tril(-width) & padding_mask(valid_lens, num_steps)"
     body = f"causal = mine(num_steps)\nreturn {seen}"
     answer = cell(body, "masks-5", "valid_lens, num_steps, width")
-    found = marks(masks_4=helper, masks_5=answer)
+    # What follows an answer in its cell does not count.
+    found = marks(masks_4=helper, masks_5=f"{answer}\n1 / 0")
     assert found["masks-5"].verdict == RIGHT, found["masks-5"].message
 
 
@@ -398,11 +409,9 @@ def test_the_hidden_cases_are_the_same_for_the_same_seed():
         return repr(hidden("masks-1", seed).cases)
 
     assert cases("a") == cases("a") != cases("b")
-    assert cases("a").startswith(repr(list(EXERCISES["masks-1"].cases))[:-1])
-    assert (
-        len(hidden("masks-1", "a").cases)
-        == len(EXERCISES["masks-1"].cases) + marking.HIDDEN
-    )
+    known = list(EXERCISES["masks-1"].cases)
+    assert cases("a").startswith(repr(known)[:-1])
+    assert len(hidden("masks-1", "a").cases) == len(known) + marking.HIDDEN
 
 
 def test_an_error_of_the_grader_is_told_and_the_others_are_graded():
@@ -495,7 +504,7 @@ def test_a_huge_notebook_is_not_read(tmp_path):
     assert "the notebook has 200 MB; at most 50 MB are read" in problems[0]
 
 
-# Whose it is.
+# Whose submission it is.
 
 
 def roster(tmp_path, text):
@@ -581,7 +590,17 @@ def test_what_cannot_be_told_apart_is_told(tmp_path):
             submissions.read_roster(tmp_path / "roster.csv")
 
 
-# What comes out.
+def test_late_days_are_days_begun_by_the_time_in_the_roster(tmp_path):
+    due = datetime(2026, 12, 24, 18)
+    for late, days in ((-1, 0), (0, 0), (1, 1), (86400, 1), (86401, 2)):
+        given = Submission(Student("a", "A"), time=due.timestamp() + late)
+        assert submissions.late_days(given, due) == days
+    students, _ = roster(tmp_path, "id,handed in\nada,2026-12-24T18:01\n")
+    (found,), _ = collect(tmp_path, students)
+    assert submissions.late_days(found, due) == 1
+
+
+# Reports.
 
 
 @pytest.fixture(scope="module")
@@ -622,6 +641,23 @@ def test_grades(graded):
     assert bob["masks-1"] == "0.0" and float(bob["masks-2"]) < 1
     assert cem["total"] == "0.0" and cem["to look at"] == "1"
     assert {dee[name] for name in [*names, "total", "late days"]} == {""}
+
+
+def test_canvas(graded):
+    head, possible, _, ada, *_ = rows(graded / "canvas.csv")
+    columns = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+    assert head[:6] == [*columns, "2.1 Count the pairs"]
+    assert possible[0].strip() == "Points Possible"
+    assert [int(points) for points in possible[5:]] == POINTS
+    assert ada[:5] == ["Lovelace, Ada", "ada", "", "", ""]
+    assert [float(points) for points in ada[5:]] == POINTS
+
+
+def test_two_ids_that_make_one_file_name_have_two_pages(tmp_path):
+    marks = {task.name: Mark() for task in MASKS}
+    both = [Marked(Submission(Student(n, n)), marks) for n in ("a b", "a_b")]
+    write_all(tmp_path, both, MASKS, [], "7", None)
+    assert len(list((tmp_path / "feedback").iterdir())) == 2
 
 
 def test_feedback(graded):

@@ -1,4 +1,4 @@
-"""Files and strings of any kind: an answer, or an error that says what is wrong, and soon.
+"""Files and strings of any kind: a result, or an error that says what is wrong, without delay.
 
 D2LMINI_EXAMPLES=10000 tries ten thousand of each; without it there are fewer.
 """
@@ -59,7 +59,7 @@ STRING = st.one_of(
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread():
-    """Small nets are no work for two."""
+    """Small nets gain nothing from more threads."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -67,7 +67,7 @@ def one_thread():
 
 
 def answer(call, *about):
-    """What a call returns; None if it ends in an error that says what is wrong, and of what."""
+    """Return the result of a call, or None after an error that names what is wrong."""
     start = time.thread_time()
     try:
         with warnings.catch_warnings():
@@ -181,7 +181,7 @@ def test_a_line_without_an_end_does_not_fill_the_memory(tmp_path, suffix):
 
 @examples(300)
 @given(STRING, STRING)
-@example("~who-is-this", "train")  # a home folder that there is not
+@example("~who-is-this", "train")  # a home folder that does not exist
 def test_any_name_of_a_data_set_or_a_split(name, split):
     for columns in (PAIRS, LABELLED, POSITIONS, TEXTS):
         answer(lambda c=columns: find_paths(name, columns=c), "name (")
@@ -199,7 +199,7 @@ def test_any_string_becomes_ids_and_comes_back(text, other):
     steps = max(1, len(words) + 1)
     ids, valid_lens = encode([sentence], vocab, steps)
     assert valid_lens.tolist() == [len(words) + 1] and ids[0, -1] == vocab.eos
-    # A reserved word in a text is a word that nobody knows.
+    # A reserved word in a text counts as unknown.
     read = [word if word not in vocab.reserved else "<unk>" for word in words]
     assert vocab.to_tokens(ids[0, : len(words)].tolist()) == read
     assert encode([text, other], vocab, 3)[0].shape == (2, 3)

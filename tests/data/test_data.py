@@ -220,6 +220,14 @@ def test_two_files_are_read_side_by_side(two_files):
     assert read_pairs("own", num_examples=1) == [("Ein Hund.", "A dog.")]
 
 
+def test_a_gzip_file_that_was_cut_short_is_refused(tmp_path):
+    path = gzipped(tmp_path / "own.tsv.gz", [f"{i}\tnumber {i}" for i in range(999)])
+    assert len(read_pairs(path)) == 999
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(ValueError, match=r"own.tsv.gz must be a whole gzip file"):
+        read_pairs(path)
+
+
 def test_two_files_of_different_length_are_refused(two_files):
     two_files(["Ein Hund.", "Zwei.", "Drei."], ["A dog."])
     with pytest.raises(ValueError, match=r"own.de.gz \(3 lines\) and .*own.en.gz \(1"):

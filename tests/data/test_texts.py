@@ -1,4 +1,4 @@
-"""Texts without labels, and the stories that can be checked."""
+"""Unlabelled texts, and the stories, which can be checked."""
 
 import runpy
 from pathlib import Path

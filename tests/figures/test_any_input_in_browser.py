@@ -1,4 +1,4 @@
-"""Strings of any kind in the text fields of the figures: no error, no hang, and it goes on."""
+"""Strings of any kind in the text fields of figures: no error, no hang, and figures go on."""
 
 import os
 
@@ -53,7 +53,7 @@ TYPE = """async ([input, all, slow]) => {
 
 
 def strings(count):
-    """So many strings, the same each time, and a few that are as long as can be."""
+    """count strings, the same each time, and a few very long ones."""
     found = []
 
     settings_ = {"phases": [Phase.generate], "suppress_health_check": list(HealthCheck)}

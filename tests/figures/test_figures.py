@@ -165,7 +165,7 @@ def test_a_still_picture_with_a_text_comes_along(make):
     image = r'alt="[^"]{40,}" src="data:image/svg\+xml;base64,([^"]+)"'
     (data,) = re.search(image, bundle["text/html"]).groups()
     assert "<svg" in base64.b64decode(data).decode()
-    # at every build; and pytest need not print both
+    # in every build; a bool, so that pytest does not print both
     same = make().still == figure.still
     assert same
 

@@ -2,13 +2,14 @@
 
 import html
 import json
+import re
 from pathlib import Path
 from urllib.parse import quote
 
 import fontpkg
 import pytest
 import torch
-from conftest import tiny_net
+from conftest import for_each, tiny_net
 from ipywidgets.embed import dependency_state
 from test_figures import FIGURES
 
@@ -72,7 +73,7 @@ def show(browser, tmp_path):
 
 
 def alone(show, made):
-    """A page that has one figure, and the figure."""
+    """Show one figure; return its page and the figure."""
     page = show([made])
     return page, page.locator(".d2lmini-figure")
 
@@ -107,7 +108,7 @@ def operate(page, figure):
 
 
 def seen(figure):
-    """What a figure says, but for what it says of the last change; what its controls are set to."""
+    """The text of a figure, except about the last change, and the values of its controls."""
     return figure.evaluate("""(figure) => [
         [...figure.querySelectorAll(".parts, .note")].map((part) =>
             part.innerText.replace(/(Computed just now|Nothing had to)[^.]*[.]/, "")),
@@ -157,12 +158,12 @@ def test_there_are_things_to_try_and_each_shows_something_else(show, make):
 
 def address_of(page):
     page.wait_for_function("location.search")
-    page.wait_for_timeout(400)  # until the reader rests
+    page.wait_for_timeout(400)  # longer than the delay in loader.js
     return page.evaluate("location.search + location.hash")
 
 
 def heights_while(figure, page):
-    """The height of a figure at first, and after each thing that a reader may do."""
+    """Yield the height of a figure at first, and after each operation."""
     yield figure.bounding_box()["height"]
     for button in figure.locator(".tries button, .controls .chip").all():
         button.click()
@@ -202,7 +203,17 @@ def test_the_address_of_a_state_shows_that_state_elsewhere(show, make):
     other = show([make()], address=address)
     wait_until_seen(other.locator(".d2lmini-figure"), seen(figure))
     other.get_by_role("button", name="Reset").click()
-    other.wait_for_function("location.search === ''")  # what is as at first is not told
+    other.wait_for_function("location.search === ''")  # initial values are left out
+
+
+def test_two_figures_of_a_page_have_their_states_in_one_address(show):
+    makers = [FIGURES["explore_masks"], FIGURES["explore_heads"]]
+    page = show([make() for make in makers])
+    page.get_by_label("Causal mask").uncheck()
+    page.locator("select").first.select_option("4")
+    other = show([make() for make in makers], address=address_of(page))
+    assert not other.get_by_label("Causal mask").is_checked()
+    assert other.locator("select").first.input_value() == "4"
 
 
 @each_figure
@@ -237,6 +248,124 @@ def test_a_figure_fits_a_narrow_screen_and_names_its_controls(show, make):
         count = "(m, part) => m.querySelectorAll(part).length"
         rows, columns = (matrix.evaluate(count, p) for p in ("tbody tr", "thead th"))
         assert matrix.locator(".shape").inner_text() == f"({rows}, {columns})"
+
+
+# figure, field, what is typed, what the figure says about it
+TYPED = [
+    ("explore_masks", "First sentence", "go " * 9, "First sentence: "),
+    ("explore_translator", "English", "", "Type"),
+    ("explore_translator", "English", "go <pad> zebra", "zebra"),
+    ("explore_machine", "English", "", "Type a sentence"),
+    ("explore_machine", "English", "go " * 9, "Only the first 5 words"),
+    ("explore_caption", "German", " ", "Type a German caption"),
+    ("explore_caption", "German", "stop", "No word of this"),
+    ("explore_caption", "German", "go " + "x" * 10_000, f"<unk>: {'x' * 20}."),
+    ("explore_sentence", "English", "", "Type an English sentence."),
+    ("explore_writer", "Prompt", "go " * 3000, "it reads 5"),
+    ("explore_writer", "Prompt", "go zebra", "Not in the vocabulary"),
+]
+
+
+@for_each(TYPED)
+def test_what_a_figure_cannot_read_it_says_in_a_line(row, show):
+    name, field, typed, said = row
+    _, figure = alone(show, FIGURES[name]())
+    figure.get_by_label(field).fill(typed)
+    note = figure.locator(".note").inner_text()
+    assert said in note and len(note) < 300
+
+
+def test_a_valid_length_follows_its_sentence_until_it_is_set(show):
+    page = show([FIGURES["explore_masks"]()])
+    text, length = (page.get_by_label(n) for n in ("Second sentence", "Valid length 2"))
+    for typed in ("we slept well", "we", ""):
+        text.fill(typed)
+        assert length.input_value() == str(len(typed.split()))
+    length.press("ArrowRight")
+    text.fill("we slept for an hour")
+    assert length.input_value() == "1"
+
+
+def test_a_number_that_is_pointed_at_is_found_beside_it_and_explained(show):
+    page, figure = alone(show, FIGURES["explore_masks"]())
+    first, second = (page.locator(".parts .parts").nth(b) for b in (0, 1))
+    row = first.locator(".matrix").nth(2).locator("tbody tr").nth(1)
+    row.locator("td").nth(2).hover()
+    place = "all => all.map((e) => [e.parentElement.rowIndex, e.cellIndex])"
+    assert first.locator("td.at").evaluate_all(place) == [[2, 3]] * 3
+    assert second.locator(".at").count() == 0
+    said = figure.locator(".explanation").inner_text()
+    assert said.endswith("0, since key 2 is later than query 1")
+    page.mouse.move(0, 0)
+    assert figure.locator(".at").count() == 0
+
+
+def test_the_table_of_positions_can_be_clicked_and_its_hand_dragged(show):
+    page, figure = alone(show, FIGURES["explore_positions"]())
+    figure.locator("tbody tr").nth(9).locator("td").nth(2).click()
+    assert "Position 9, column 2:" in figure.locator(".note").inner_text()
+    figure.get_by_role("button", name="Reset").click()
+    box = figure.locator(".dial").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 40)  # straight down: half a turn from 0
+    page.mouse.up()
+    hand = figure.locator(".dial .after")
+    tip = [float(hand.get_attribute(name)) for name in ("x2", "y2")]
+    assert abs(tip[0]) < 0.4 and tip[1] > 0.9
+
+
+def test_a_word_of_a_caption_can_be_exchanged_and_left_out(show):
+    _, figure = alone(show, FIGURES["explore_caption"]())
+    german = figure.locator(".links ol").first.get_by_role("button")
+    leave_out = figure.get_by_role("button", name="Leave it out")
+    other = figure.get_by_label("put")
+    figure.locator(".links ol").last.get_by_role("button").first.click()
+    assert other.is_disabled() and leave_out.is_disabled()  # an English word is chosen
+    german.nth(1).click()
+    other.select_option("</script>")
+    assert german.all_inner_texts() == ["go", "</script>", "<eos>"]
+    assert figure.get_by_label("German").input_value() == "go </script>"
+    leave_out.click()
+    assert german.all_inner_texts() == ["go", "<eos>"]
+    german.first.click()
+    assert leave_out.is_disabled()  # one word stays
+
+
+def test_a_hypothesis_of_the_beam_can_be_looked_at(show):
+    _, figure = alone(show, FIGURES["explore_translator"]())
+    figure.get_by_label("Search").select_option("4")
+    figure.get_by_label("Show").select_option("weights")
+    hypotheses = figure.locator(".hypotheses button")
+    assert hypotheses.count() == 4
+    for n in range(4):
+        hypotheses.nth(n).click()
+        words = hypotheses.nth(n).inner_text().split()
+        rows = figure.locator(".matrix").last.locator("tbody th").all_inner_texts()
+        reads = ["<bos>", *words[:-1]]
+        assert rows == [f"{a} → {b}" for a, b in zip(reads, words, strict=True)]
+
+
+@for_each(["explore_training", "explore_sentence", "explore_machine"])
+def test_a_film_pauses_and_comes_to_an_end(name, show):
+    page, figure = alone(show, FIGURES[name]())
+    button = figure.get_by_role("button", name=re.compile("Play|Write it again"))
+    button = button.element_handle()  # whose name changes
+    page.emulate_media(reduced_motion="no-preference")
+    page.clock.install(time=0)  # which goes only when it is told to
+    page.clock.pause_at(1000)
+    first = button.inner_text()
+    button.click()
+    page.clock.run_for(1000)
+    assert button.inner_text() == "Pause"
+    button.click()
+    paused = seen(figure)
+    page.clock.run_for(10_000)
+    assert button.inner_text() == first and seen(figure) == paused
+    button.click()
+    page.clock.run_for(100_000)
+    assert button.inner_text() == first
 
 
 def hostile_masks():
@@ -277,7 +406,7 @@ def test_the_writer_writes_and_its_cache_grows(show):
     assert "1 of 4 tokens" in note.inner_text() and len(cached()) == 4
     figure.get_by_role("button", name="Take a word back").click()
     assert len(cached()) == 3 and "Nothing had to be computed" in note.inner_text()
-    figure.get_by_label("Top-k").fill("1")  # no chance is left
+    figure.get_by_label("Top-k").fill("1")  # leaves nothing to chance
     assert candidates.count() == 1
     likeliest = candidates.first.inner_text()
     figure.get_by_role("button", name="Write a word").click()
@@ -341,7 +470,7 @@ NOTEBOOK = """async ([esm, state, data, runs]) => {
 
 
 def test_a_kernel_is_asked_for_what_is_not_ready(show):
-    """A page offers what is ready; a notebook offers the rest, and shows it when it has come."""
+    """A page offers precomputed runs; a notebook offers all, and shows each once computed."""
     figure = FIGURES["Live, curves"]()
     page = show([figure])
     width = page.get_by_label("Hidden units")

@@ -84,7 +84,7 @@ def page_of(browser, module):
 
 
 def in_page(net, bits):
-    """Round the weights of a net to those that a page has."""
+    """Round the weights of a net as a page stores them."""
     for weight in net.parameters():
         whole, scales = whole_numbers(weight.data, bits)
         weight.data = whole * scales
