@@ -8,9 +8,8 @@ answer each. So the output of a model can be checked.
 """
 
 import random
-import re
 
-from tools.corpora import corpus_files
+from tools.corpora.corpus_files import typeset, write
 
 PEOPLE = {"anna": "she", "ben": "he", "carla": "she", "david": "he", "emma": "she",
           "felix": "he", "grace": "she", "henry": "he"}  # fmt: skip
@@ -62,21 +61,13 @@ def corpus():
     return splits
 
 
-def typeset(text):
-    """Write a tokenised story as printed, with capitals and without gaps."""
-    for name in PEOPLE:
-        text = text.replace(name, name.capitalize())
-    text = re.sub(" ([.?])", r"\1", text)
-    return re.sub(r"(^|[.?] )(\w)", lambda begin: begin[0].upper(), text)
-
-
 def files():
     """The text of each split's file, one story a line."""
     return {
-        split: "".join(f"{typeset(text)}\n" for text in stories)
+        split: "".join(f"{typeset(text, PEOPLE)}\n" for text in stories)
         for split, stories in corpus().items()
     }
 
 
 if __name__ == "__main__":
-    corpus_files.write("stories-mini", files())
+    write("stories-mini", files())
