@@ -256,10 +256,7 @@ def files_of(book, page):
 
 def write(path, book, files):
     """Write the ePub, a zip whose first file states its type."""
-    with (
-        whole(path) as part,
-        zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as epub,
-    ):
+    with whole(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as epub:
         epub.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
         epub.writestr("META-INF/container.xml", paper.template("epub-container.xml"))
         epub.writestr("book/package.opf", opf(book, files))
