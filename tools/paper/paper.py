@@ -254,6 +254,12 @@ def template(name, **fields):
     return CSS.with_name(name).read_text("utf-8").format(**fields)
 
 
+def styles(name):
+    """The style sheet of paper, and that of the PDF or the ePub."""
+    sheets = [CSS, CSS.with_name(name)]
+    return "\n".join(sheet.read_text("utf-8") for sheet in sheets)
+
+
 def code_colours(built):
     """The style sheet of code in the light theme."""
     css = (built / "_static" / "pygments.css").read_text("utf-8")
