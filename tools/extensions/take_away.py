@@ -21,7 +21,7 @@ import nbformat
 
 from d2lmini.course.notebooks import text_of
 from tools.extensions.addresses import (
-    CHAPTERS,
+    PAGES,
     ROOT,
     addresses,
     file_name,
@@ -57,19 +57,14 @@ def names():
     return f"{file_name()}-notebooks.zip", f"{file_name()}-project.zip"
 
 
-def with_links_to(site, text):
-    """Make a text's links to the rest of the book lead to its pages on the site."""
-    text = TO_PAGE.sub(rf"]({site}/book/\1.html\2)", text)
-    return TO_FILE.sub(f"{site}/", text)
-
-
 def lead_to_site(folder, site):
     """Make the notebooks in a folder, which are downloaded one by one, link to the site."""
     for path in folder.glob("**/*.ipynb"):
         notebook = nbformat.read(path, as_version=4)
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
-                cell.source = with_links_to(site, cell.source)
+                text = TO_PAGE.sub(rf"]({site}/book/\1.html\2)", cell.source)
+                cell.source = TO_FILE.sub(f"{site}/", text)
         text = text_of(with_install_cell(notebook, requirement("", site)))
         write_text(path, text)
 
@@ -143,11 +138,11 @@ def zip_notebooks(wheel, path):
             if page.suffix == ".ipynb":
                 notebook = nbformat.reads(text, as_version=4)
                 text = text_of(with_install_cell(notebook, f"./{wheel.name}[book]"))
-            (folder / page.name).write_text(text, encoding="utf-8", newline="\n")
+            write_text(folder / page.name, text)
         pages = f"\nThe pages are at {site}/\n" if site else ""
         fields = {"title": settings()["title"], "wheel": wheel.name, "pages": pages}
         text = READ_ME.read_text("utf-8").format(**fields)
-        (folder / "README.txt").write_text(text, encoding="utf-8", newline="\n")
+        write_text(folder / "README.txt", text)
         copy_project(LICENCES, folder)
         (folder / wheel.name).write_bytes(wheel.read_bytes())
 
@@ -180,8 +175,7 @@ def offer(app, pagename, templatename, context, doctree):
 
     zip_name, pdf, icon = names()[0], f"{file_name()}.pdf", "fas fa-file-pdf"
     more = [link("All notebooks (.zip)", "All notebooks, with their package", zip_name)]
-    pages = {f"book/{chapter.file}": chapter.page for chapter in CHAPTERS.values()}
-    if page := pages.get(pagename):
+    if page := PAGES.get(pagename):
         more.append(link("Slides (.html)", "Slides of this chapter", f"slides/{page}"))
     if addresses()[1]:
         more.append(link("Book (.pdf)", "The whole book, for paper", pdf, icon))
