@@ -14,6 +14,7 @@ figures work as in the built page, whose fonts it uses. The templates are in sli
 """
 
 import base64
+import functools
 import html
 import json
 import re
@@ -284,8 +285,9 @@ def framed(cells, chapter, config):
     yield typed(new_markdown_cell(template("last.md", **fields)), "slide")
 
 
-def deck(chapter, notebook, state, looks, config):
-    """The HTML of a deck."""
+def deck(chapter, path, cache, looks, config):
+    """The HTML of a deck, in bytes."""
+    notebook, state = ran(path, cache)
     cells = framed(slides_of(notebook), chapter, config)
     slides = nbformat.v4.new_notebook(cells=list(cells))
     shown = json.dumps(slides)
@@ -298,7 +300,7 @@ def deck(chapter, notebook, state, looks, config):
     figures = light_state(state, keep=lambda model: model in shown)
     resources = {"deck": looks | {"title": chapter.title, "figures": figures}}
     page, _ = exporter.from_notebook_node(slides, resources)
-    return paint_code(page)
+    return paint_code(page).encode()
 
 
 def main(build):
@@ -310,10 +312,7 @@ def main(build):
     made_by = repr(config), repr(looks), Path(__file__), *sorted(LOOKS.iterdir())
     for chapter in CHAPTERS.values():
         path = ROOT / "book" / f"{chapter.file}.ipynb"
-
-        def make(chapter=chapter, path=path):
-            return deck(chapter, *ran(path, cache), looks, config).encode()
-
+        make = functools.partial(deck, chapter, path, cache, looks, config)
         inputs = json.dumps(expanded(path)), *made_by
         page = kept(f"slides-{chapter.slug}", inputs, make)
         write_bytes(out / chapter.page, page)
