@@ -44,8 +44,15 @@ def pytest_runtest_setup(item):
     if isinstance(item, IPyNbCell) and not hasattr(item.parent, "figures"):
         figures = NotebookClient(item.parent.nb)  # only for its record of widgets
         figures.comm_open_handlers = {"jupyter.widget": lambda message: None}
-        item.parent.figures = figures
-        item.parent.get_kernel_message = recording(item.parent)
+        get = item.parent.get_kernel_message  # ignores widgets
+
+        def get_and_record(**settings):
+            message = get(**settings)
+            if message["msg_type"] in ("comm_open", "comm_msg"):
+                figures.handle_comm_msg([], message, 0)
+            return message
+
+        item.parent.figures, item.parent.get_kernel_message = figures, get_and_record
 
 
 @pytest.hookimpl(wrapper=True)
@@ -56,19 +63,6 @@ def pytest_runtest_call(item):
         if svg := output.get("data", {}).get("image/svg+xml"):
             dark(svg)
     return result
-
-
-def recording(notebook):
-    """Wrap nbval's get_kernel_message, which ignores widgets, to record their messages."""
-    get = notebook.get_kernel_message
-
-    def get_and_record(**settings):
-        message = get(**settings)
-        if message["msg_type"] in ("comm_open", "comm_msg"):
-            notebook.figures.handle_comm_msg([], message, 0)
-        return message
-
-    return get_and_record
 
 
 def pytest_runtest_makereport(item, call):

@@ -27,6 +27,10 @@ THEBE = re.compile(r"<script(?:[^>]*x-thebe-config.>|>kernelName).*?</script>", 
 IDLE = ["thebe", "sphinx-design", "design-tabs"]
 INDENT = re.compile(r"^ +", re.M)  # safe, as no string in a module spans lines
 LARGE = 1_000_000  # characters of a buffer
+# Needed while the page is still being parsed: the theme's settings, the figures, the colours.
+EARLY = re.compile(r"documentation_options|loader|book\.js")
+# Names, modules, punctuation and spaces, which have the colour of the surrounding text.
+PLAIN = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
 
 
 def remove_idle(app, pagename, templatename, context, doctree):
@@ -40,10 +44,6 @@ def remove_idle(app, pagename, templatename, context, doctree):
     for files in (context.get("script_files", []), context.get("css_files", [])):
         files[:] = [file for file in files if not is_idle(file)]
     context["body"] = THEBE.sub("", context.get("body", ""))
-
-
-# Needed while the page is still being parsed: the theme's settings, the figures, the colours.
-EARLY = re.compile(r"documentation_options|loader|book\.js")
 
 
 def defer_scripts(app, pagename, templatename, context, doctree):
@@ -112,10 +112,6 @@ def pack(buffer):
     if buffer.get("data"):
         data = base64.b85encode(base64.b64decode(buffer["data"])).decode()
         buffer |= {"data": data, "encoding": "base85"}
-
-
-# Names, modules, punctuation and spaces, which have the colour of the surrounding text.
-PLAIN = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
 
 
 def drop_plain_spans(app, pagename, templatename, context, doctree):
