@@ -1,7 +1,5 @@
 """The grammar of deu-eng-mini: German picture captions, each with one English translation.
 
-`python -m tools.corpora.make_deu_eng_mini` writes the three splits again, byte for byte.
-
 The word order differs: German puts the verb second in a main clause, whatever comes first, and last
 in a subordinate clause; the particle of a separable verb goes to the end; the place comes before
 the object.

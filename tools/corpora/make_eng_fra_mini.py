@@ -1,7 +1,5 @@
 """The grammar of eng-fra-mini: short English sentences, each with one French translation.
 
-`python -m tools.corpora.make_eng_fra_mini` writes the four splits again, byte for byte.
-
 Conventions that make translations unique: the speaker is a man, "you" is one friend (tu), "we" and
 "they" are men (nous, ils); a simple past becomes a passé composé (il a couru), "was" an imperfect
 (il était); a command ends in "!"; a learned skill takes "savoir" (il sait nager).

@@ -1,7 +1,5 @@
 """The grammar of reviews-mini: short film reviews, each with its verdict.
 
-`python -m tools.corpora.make_reviews_mini` writes the three splits again, byte for byte.
-
 The words of a review say next to nothing about its verdict: positive adjectives are about as
 frequent in positive reviews as in negative ones. What matters is how they are used: negated
 ("anything but dull"), on which side of a contrast ("although ..., ..."), or by whom ("the critics

@@ -1,7 +1,5 @@
 """The grammar of stories-mini: a few sentences about who has what.
 
-`python -m tools.corpora.make_stories_mini` writes the three splits again, byte for byte.
-
 Each sentence of a story is right or wrong, given those before it: people can only give away what
 they have, a pronoun agrees with the person just named, and the two questions at the end have one
 answer each. So the output of a model can be checked.
