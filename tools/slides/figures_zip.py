@@ -12,7 +12,6 @@ import html
 import io
 import json
 import re
-import sys
 import zipfile
 from functools import cache
 from pathlib import Path
@@ -176,7 +175,3 @@ def zipped(build):
             entry.external_attr = 0o644 << 16
             out.writestr(entry, text, zipfile.ZIP_DEFLATED, 9)
     return file.getvalue()
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "_build")

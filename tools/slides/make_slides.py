@@ -18,7 +18,6 @@ import functools
 import html
 import json
 import re
-import sys
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -319,7 +318,3 @@ def main(build):
         decks.append(f'<li><a href="{chapter.page}">{chapter.title}</a></li>')
     index = template("list.html", book=config["title"], decks="\n".join(decks))
     write_text(out / "index.html", index)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "_build")
