@@ -21,16 +21,6 @@ from nbval.plugin import IPyNbCell
 from tools.extensions.dark_plots import dark
 from tools.extensions.portable import expanded
 
-
-def keep(notebook, path, cache):
-    """Put an executed notebook into the cache of Jupyter Book."""
-    bundle = CacheBundleIn(notebook, str(path))
-    # One at a time: the cache evicts old entries, and could evict one that another process has just
-    # added.
-    with FileLock(cache.path / "keep.lock"):
-        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
-
-
 # nbval has no option for how to read a notebook.
 nbval.plugin.nbformat = SimpleNamespace(read=lambda path, as_version: expanded(path))
 
@@ -77,4 +67,8 @@ def pytest_runtest_makereport(item, call):
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     if item.cell is code[-1] and all(cell.execution_count for cell in code):
         item.parent.figures.set_widgets_metadata()
-        keep(notebook, item.parent.path, get_cache(build / ".jupyter_cache"))
+        bundle = CacheBundleIn(notebook, str(item.parent.path))
+        cache = get_cache(build / ".jupyter_cache")
+        # One at a time: the cache evicts old entries, maybe one that another process just added.
+        with FileLock(cache.path / "keep.lock"):
+            cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
