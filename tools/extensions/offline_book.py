@@ -4,9 +4,6 @@ A default build fetches MathJax, and thebe (which would start a kernel on a serv
 Here formulas need no script (formulas.py), and thebe is removed. The library that shows widgets,
 another 3.7 MB from a CDN, is replaced in _config.yml by the book's own loader,
 d2lmini/figures/loader.js. A widget's still picture, which MyST-NB would drop, stays in the page.
-
-Also removed: the state of widgets that need a kernel, the source maps of the theme's scripts, and
-a second set of its icons.
 """
 
 import base64
