@@ -147,8 +147,6 @@ def make_light(app, out):
 
 def setup(app):
     app.add_post_transform(KeepStillPictures)
-    app.connect("html-page-context", remove_idle, priority=900)
-    app.connect("html-page-context", defer_scripts, priority=900)
-    app.connect("html-page-context", drop_dead_state, priority=900)
-    app.connect("html-page-context", drop_plain_spans, priority=900)
+    for change in (remove_idle, defer_scripts, drop_dead_state, drop_plain_spans):
+        app.connect("html-page-context", change, priority=900)
     app.connect("build-finished", make_light)
