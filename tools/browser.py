@@ -35,7 +35,7 @@ def places():
 
 @contextmanager
 def chromium():
-    """The first Chromium, Chrome or Edge that starts, without a network, or NoBrowser."""
+    """Start the first Chromium, Chrome or Edge that works, offline; else raise NoBrowser."""
     try:
         from playwright.sync_api import Error, sync_playwright
     except ModuleNotFoundError:
@@ -59,7 +59,7 @@ def firefox():
 
 
 def main(needed):
-    """Report what was found, and what is left out; if needed, exit without a Chromium."""
+    """Report what was found and what is left out; if needed, fail without a Chromium."""
     missing = []
     try:
         with chromium() as browser:
