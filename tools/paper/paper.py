@@ -20,10 +20,9 @@ from urllib.parse import urldefrag
 import yaml
 from bs4 import BeautifulSoup
 
-from tools.extensions.addresses import addresses, settings
+from tools.extensions.addresses import ROOT, addresses, settings
 from tools.extensions.figure_links import titles
 
-ROOT = Path(__file__).parents[2]
 CSS = Path(__file__).with_name("paper.css")
 # Elements of no use on paper, and the parts of the front page that repeat the contents
 UNUSABLE = (

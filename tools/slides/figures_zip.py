@@ -24,11 +24,11 @@ from jupyter_cache import get_cache
 from matplotlib.font_manager import FontProperties, findfont
 from PIL import Image
 
-from tools.extensions.addresses import settings
+from tools.extensions.addresses import CHAPTERS, ROOT, settings
 from tools.extensions.figure_links import STILL, titles
 from tools.extensions.portable import depends_on, expanded
 from tools.kept import kept
-from tools.slides.make_slides import CHAPTERS, ROOT, VIEW, address_of, ran
+from tools.slides.make_slides import VIEW, address_of, ran
 from tools.whole_files import write_bytes
 
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
@@ -126,11 +126,6 @@ def pictures(notebook):
                 yield figure["name"], svg, figure["caption"], alt["alt"]
 
 
-def plain(caption):
-    """A caption as plain text, for a spreadsheet."""
-    return " ".join(re.sub(r"[*$`]", "", caption).split())
-
-
 def files(build):
     """The contents of the zip: name -> text."""
     config, cache, found = settings(), get_cache(build / ".jupyter_cache"), {}
@@ -141,15 +136,16 @@ def files(build):
     for chapter in CHAPTERS.values():
         notebook, _ = ran(ROOT / "book" / f"{chapter.file}.ipynb", cache)
         for number, (name, svg, caption, alt) in enumerate(pictures(notebook), 1):
-            caption = caption or titles()[chapter.file, name]
+            caption = re.sub(r"[*$`]", "", caption or titles()[chapter.file, name])
+            caption = " ".join(caption.split())  # plain text, for a spreadsheet
             short = name.replace("figure-", "live-").removeprefix("fig-")
             file = f"{chapter.number:02}-{chapter.slug}-{number}-{short}.svg"
             where = f"{address_of(chapter)}#{name}"
             credit = f"From {config['title']}, {where}, CC BY 4.0."
-            found[file] = standalone(svg, plain(caption), f"{alt} {credit}")
+            found[file] = standalone(svg, caption, f"{alt} {credit}")
             kind = "still of a live figure" if name.startswith("figure-") else "plot"
             name = f"{chapter.number} {chapter.title}"
-            table.writerow([file, name, kind, plain(caption), alt, where])
+            table.writerow([file, name, kind, caption, alt, where])
     licence = (ROOT / "LICENSE-TEXT").read_text(encoding="utf-8")
     found["LICENSE.txt"] = LICENCE.format(**config) + licence
     return found | {"captions.csv": rows.getvalue()}

@@ -27,14 +27,13 @@ from nbconvert import SlidesExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from pygments.formatters import HtmlFormatter
 
-from tools.extensions.addresses import CHAPTERS, addresses, settings
+from tools.extensions.addresses import CHAPTERS, ROOT, addresses, settings
 from tools.extensions.code_hues import paint_code
 from tools.extensions.offline_book import light_state
 from tools.extensions.portable import CLOSED, expanded
 from tools.kept import kept
 from tools.whole_files import write_bytes, write_text
 
-ROOT = Path(__file__).parents[2]
 LOOKS = Path(__file__).parent / "slides_template"
 FIGURES = ROOT / "d2lmini" / "figures"
 STATE = "application/vnd.jupyter.widget-state+json"
