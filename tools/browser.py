@@ -35,11 +35,7 @@ def places():
 
 @contextmanager
 def chromium():
-    """The first Chromium, Chrome or Edge that starts; it runs without a network.
-
-    Raises:
-        NoBrowser: none does.
-    """
+    """Start the first Chromium, Chrome or Edge that works, offline; else raise NoBrowser."""
     try:
         from playwright.sync_api import Error, sync_playwright
     except ModuleNotFoundError:
@@ -63,11 +59,7 @@ def firefox():
 
 
 def main(needed):
-    """Report what was found, and what is left out.
-
-    Args:
-        needed: whether a missing Chromium is an error; in CI it always is.
-    """
+    """Report what was found and what is left out; if needed, fail without a Chromium."""
     missing = []
     try:
         with chromium() as browser:

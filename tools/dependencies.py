@@ -27,7 +27,7 @@ def files_of(code: str, exercises: str | None = None) -> set[Path]:
         exercises: name of the notebook's module in d2lmini/exercises, which checks find by name.
     """
     left = _uses(ast.parse(MAGIC.sub(r"\1pass", code)), None) | _results(code)
-    left |= {_figure(name) for name in FIGURE.findall(code) if name in _homes()}
+    left |= {_figures()[name] for name in FIGURE.findall(code) if name in _figures()}
     if exercises:
         left.add(PACKAGE / "exercises" / f"{exercises}.py")
     found = set()
@@ -91,8 +91,8 @@ def _brought(module, name):
         return set()
     if file := _module(f"{module}.{name}") or _module(module):
         return {file}
-    if name in _homes() and module in ("d2lmini", "d2lmini.figures"):
-        return {_figure(name)}
+    if name in _figures() and module in ("d2lmini", "d2lmini.figures"):
+        return {_figures()[name]}
     if name == "bugs":
         return {PACKAGE / "check" / "bugs.py"}
     if (inner := folder / name / "__init__.py").exists():  # a package as a whole
@@ -105,13 +105,11 @@ def _brought(module, name):
     return set()
 
 
-def _figure(name):
-    return _module(f"d2lmini.figures.{_homes()[name]}")
-
-
 @functools.cache
-def _homes():
-    return run_path(str(PACKAGE / "figures" / "__init__.py"))["HOMES"]
+def _figures():
+    """The modules of d2lmini.figures, by the names that they define."""
+    homes = run_path(str(PACKAGE / "figures" / "__init__.py"))["HOMES"]
+    return {name: _module(f"d2lmini.figures.{homes[name]}") for name in homes}
 
 
 def _results(text):

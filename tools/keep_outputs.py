@@ -21,16 +21,6 @@ from nbval.plugin import IPyNbCell
 from tools.extensions.dark_plots import dark
 from tools.extensions.portable import expanded
 
-
-def keep(notebook, path, cache):
-    """Put an executed notebook into the cache of Jupyter Book."""
-    bundle = CacheBundleIn(notebook, str(path))
-    # One at a time: the cache evicts old entries, and could evict one that another process has just
-    # added.
-    with FileLock(cache.path / "keep.lock"):
-        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
-
-
 # nbval has no option for how to read a notebook.
 nbval.plugin.nbformat = SimpleNamespace(read=lambda path, as_version: expanded(path))
 
@@ -44,8 +34,15 @@ def pytest_runtest_setup(item):
     if isinstance(item, IPyNbCell) and not hasattr(item.parent, "figures"):
         figures = NotebookClient(item.parent.nb)  # only for its record of widgets
         figures.comm_open_handlers = {"jupyter.widget": lambda message: None}
-        item.parent.figures = figures
-        item.parent.get_kernel_message = recording(item.parent)
+        get = item.parent.get_kernel_message  # ignores widgets
+
+        def get_and_record(**settings):
+            message = get(**settings)
+            if message["msg_type"] in ("comm_open", "comm_msg"):
+                figures.handle_comm_msg([], message, 0)
+            return message
+
+        item.parent.figures, item.parent.get_kernel_message = figures, get_and_record
 
 
 @pytest.hookimpl(wrapper=True)
@@ -56,19 +53,6 @@ def pytest_runtest_call(item):
         if svg := output.get("data", {}).get("image/svg+xml"):
             dark(svg)
     return result
-
-
-def recording(notebook):
-    """Wrap nbval's get_kernel_message, which ignores widgets, to record their messages."""
-    get = notebook.get_kernel_message
-
-    def get_and_record(**settings):
-        message = get(**settings)
-        if message["msg_type"] in ("comm_open", "comm_msg"):
-            notebook.figures.handle_comm_msg([], message, 0)
-        return message
-
-    return get_and_record
 
 
 def pytest_runtest_makereport(item, call):
@@ -83,4 +67,8 @@ def pytest_runtest_makereport(item, call):
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     if item.cell is code[-1] and all(cell.execution_count for cell in code):
         item.parent.figures.set_widgets_metadata()
-        keep(notebook, item.parent.path, get_cache(build / ".jupyter_cache"))
+        bundle = CacheBundleIn(notebook, str(item.parent.path))
+        cache = get_cache(build / ".jupyter_cache")
+        # One at a time: the cache evicts old entries, maybe one that another process just added.
+        with FileLock(cache.path / "keep.lock"):
+            cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)

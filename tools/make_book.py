@@ -9,16 +9,15 @@ ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "_build"
 PAGES = BUILD / "html"
 # Not part of the book, but left in the project's folder by tools and readers
-NOT_OURS = {"_build", "my-book", "__pycache__"}
+NOT_OURS = {"_build", "my-book", "__pycache__", ".git"}
 
 
 def project_hash() -> str:
     """A hash of the contents of the project's files, unchanged by switching branches and back."""
     digest = hashlib.sha256()
     for top in sorted(ROOT.iterdir()):
-        if top.name in NOT_OURS or top.name == ".git" or top.name.endswith("cache"):
-            continue
-        if (top / "pyvenv.cfg").exists():
+        is_environment = (top / "pyvenv.cfg").exists()
+        if is_environment or top.name in NOT_OURS or top.name.endswith("cache"):
             continue
         for path in sorted([top] if top.is_file() else top.rglob("*")):
             if path.is_file() and not NOT_OURS & {*path.parts}:

@@ -30,7 +30,6 @@ class Server(http.server.ThreadingHTTPServer):
 
     # On Windows, two programs could share the port, and either could answer.
     allow_reuse_address = os.name != "nt"
-    daemon_threads = True
 
 
 def server_of(folder, first=FIRST):

@@ -36,11 +36,7 @@ def install_small_torch(pip):
 
 
 def main(folder, further=None):
-    """Create a virtual environment in folder, with the versions in requirements.txt.
-
-    Args:
-        further: what to install beyond what a reader needs, a key of FURTHER.
-    """
+    """Create or extend a virtual environment; further, a key of FURTHER, adds packages."""
     if sys.version_info < OLDEST:
         sys.exit(
             "The book needs Python %d.%d or newer; this is %d.%d. "  # noqa: UP031

@@ -14,7 +14,6 @@ import yaml
 import d2lmini
 from tools import set_up
 from tools.extensions import addresses, back_matter, install_cell, take_away
-from tools.extensions.package_file import build_wheel
 
 ROOT = addresses.ROOT
 REPOSITORY, SITE = "https://github.com/someone/book", "https://someone.github.io/book"
@@ -117,7 +116,7 @@ def test_the_wheel_has_everything_and_is_the_same_each_time(tmp_path, monkeypatc
         # made each time
         monkeypatch.setattr("tools.kept.KEPT", tmp_path / f"kept {name}")
         (tmp_path / name).mkdir()
-        build_wheel(tmp_path / name)
+        take_away.build_wheel(tmp_path / name)
         found.append((tmp_path / name / addresses.wheel_name()).read_bytes())
     assert found[0] == found[1]
     assert len(found[0]) <= 3_000_000

@@ -1,1 +1,1 @@
-"""The grammars that write the corpora of the book."""
+"""The grammars of the corpora: python -m tools.corpora.make_X writes X again, byte for byte."""

@@ -1,7 +1,5 @@
 """The grammar of deu-eng-mini: German picture captions, each with one English translation.
 
-`python -m tools.corpora.make_deu_eng_mini` writes the three splits again, byte for byte.
-
 The word order differs: German puts the verb second in a main clause, whatever comes first, and last
 in a subordinate clause; the particle of a separable verb goes to the end; the place comes before
 the object.
@@ -13,8 +11,7 @@ import random
 from typing import NamedTuple
 
 from d2lmini.data.pairs import with_a_gap
-from tools.corpora import corpus_files
-from tools.corpora.corpus_files import rows
+from tools.corpora.corpus_files import rows, typeset, write
 
 SPLITS = {"test": 200, "val": 200, "train": 2000}
 NOMINATIVE, ACCUSATIVE, DATIVE = range(3)
@@ -126,11 +123,6 @@ class Phrase(NamedTuple):
     is_plural: bool = False
 
 
-def a(word):
-    """Put the English indefinite article before a word."""
-    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
-
-
 def one(rng, noun, case, adjectives=()):
     """A noun in a case, with an indefinite article and, half the time, an adjective."""
     german = noun.oblique if case != NOMINATIVE and noun.oblique else noun.german
@@ -140,7 +132,8 @@ def one(rng, noun, case, adjectives=()):
         # "müde" already ends in e.
         german = f"{stem.removesuffix('e')}{ENDINGS[noun.gender][case]} {german}"
         english = f"{adjective} {english}"
-    return Phrase(a(english), f"{article} {german}", noun.gender)
+    a = "an" if english[0] in "aeiou" else "a"
+    return Phrase(f"{a} {english}", f"{article} {german}", noun.gender)
 
 
 def subject(rng):
@@ -287,19 +280,13 @@ def corpus(seed=0):
     return splits
 
 
-def typeset(text):
-    """Write a tokenised sentence as printed, with a capital and a full stop."""
-    text = text.replace(" ,", ",")
-    return f"{text[0].upper()}{text[1:]}."
-
-
 def files():
     """The text of each split's file: German<TAB>English lines."""
     return {
-        split: "".join(f"{typeset(de)}\t{typeset(en)}\n" for de, en in pairs)
+        split: "".join(f"{typeset(de)}.\t{typeset(en)}.\n" for de, en in pairs)
         for split, pairs in corpus().items()
     }
 
 
 if __name__ == "__main__":
-    corpus_files.write("deu-eng-mini", files())
+    write("deu-eng-mini", files())

@@ -1,7 +1,5 @@
 """The grammar of eng-fra-mini: short English sentences, each with one French translation.
 
-`python -m tools.corpora.make_eng_fra_mini` writes the four splits again, byte for byte.
-
 Conventions that make translations unique: the speaker is a man, "you" is one friend (tu), "we" and
 "they" are men (nous, ils); a simple past becomes a passé composé (il a couru), "was" an imperfect
 (il était); a command ends in "!"; a learned skill takes "savoir" (il sait nager).
@@ -17,8 +15,7 @@ from collections import Counter
 from itertools import cycle, islice, product
 from typing import NamedTuple
 
-from tools.corpora import corpus_files
-from tools.corpora.corpus_files import rows
+from tools.corpora.corpus_files import rows, typeset, write
 
 # Verb forms are in the order je, tu, il or elle, nous, ils.
 JE, TU, IL, NOUS, ILS = range(5)
@@ -469,16 +466,6 @@ def joined(rng, connective, statements, steps):
             return english, translation
 
 
-def typeset(sentence, space):
-    """Write a tokenised sentence as printed, with a capital and without gaps."""
-    capital = ("tom", "mary", "marie", "jerry", "paris", "i", "i'm")
-    words = [w.capitalize() if w in capital else w for w in sentence.split(" ")]
-    sentence = " ".join(words)
-    for mark, gap in ((" .", ""), (" !", space), (" ?", space)):
-        sentence = sentence.replace(mark, gap + mark[1])
-    return sentence[0].upper() + sentence[1:].replace("'", "’")
-
-
 def corpus(seed=0):
     """The four splits; each sentence, in either language, is in only one of them.
 
@@ -559,13 +546,16 @@ def compositional(rng, grammar, statements, splits):
 
 def files():
     """The text of each split's file: english<TAB>french lines, some with <TAB>kind."""
-    nnbsp = "\u202f"  # French sets a narrow no-break space before ! and ?
-    texts = {}
+    names, texts = ("tom", "mary", "marie", "jerry", "paris", "i"), {}
     for split, pairs in corpus().items():
-        rows = [(typeset(en, ""), typeset(fr, nnbsp), *kind) for en, fr, *kind in pairs]
-        texts[split] = "".join("\t".join(row) + "\n" for row in rows)
+        texts[split] = ""
+        for english, translation, *kind in pairs:
+            # French sets a narrow no-break space before ! and ?
+            translation = re.sub(" (?=[!?])", "\u202f", translation)
+            sides = [typeset(side, names) for side in (english, translation)]
+            texts[split] += "\t".join([*sides, *kind]).replace("'", "’") + "\n"
     return texts
 
 
 if __name__ == "__main__":
-    corpus_files.write("eng-fra-mini", files())
+    write("eng-fra-mini", files())

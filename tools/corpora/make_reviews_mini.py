@@ -1,7 +1,5 @@
 """The grammar of reviews-mini: short film reviews, each with its verdict.
 
-`python -m tools.corpora.make_reviews_mini` writes the three splits again, byte for byte.
-
 The words of a review say next to nothing about its verdict: positive adjectives are about as
 frequent in positive reviews as in negative ones. What matters is how they are used: negated
 ("anything but dull"), on which side of a contrast ("although ..., ..."), or by whom ("the critics
@@ -13,7 +11,7 @@ training (see `is_new`).
 
 import random
 
-from tools.corpora import corpus_files
+from tools.corpora.corpus_files import typeset, write
 
 GOOD, BAD = 1, 0
 # Each suits every part of a film, and the film itself.
@@ -53,8 +51,6 @@ SAYINGS = {
 }  # fmt: skip
 CONSTRUCTIONS = [*PLAIN, *NEGATED, *SAYINGS]
 SPLITS = {"test": 300, "val": 200, "train": 2500}
-
-
 WORDS = ADJECTIVES[GOOD] + ADJECTIVES[BAD]
 
 
@@ -146,21 +142,14 @@ def corpus(seed=0):
     return splits
 
 
-def typeset(text):
-    """Write a tokenised review as printed, with capitals and without gaps."""
-    for mark in ".,;":
-        text = text.replace(f" {mark}", mark)
-    sentences = [sentence[0].upper() + sentence[1:] for sentence in text.split(". ")]
-    return ". ".join(sentences).replace(" i ", " I ")
-
-
 def files():
     """The text of each split's file: review<TAB>label lines, label 1 for praise."""
-    return {
-        split: "".join(f"{typeset(text)}\t{verdict}\n" for text, verdict in reviews)
-        for split, reviews in corpus().items()
-    }
+    texts = {}
+    for split, reviews in corpus().items():
+        lines = (f"{typeset(text)}\t{verdict}\n" for text, verdict in reviews)
+        texts[split] = "".join(lines).replace(" i ", " I ")
+    return texts
 
 
 if __name__ == "__main__":
-    corpus_files.write("reviews-mini", files())
+    write("reviews-mini", files())

@@ -1,16 +1,13 @@
 """The grammar of stories-mini: a few sentences about who has what.
 
-`python -m tools.corpora.make_stories_mini` writes the three splits again, byte for byte.
-
 Each sentence of a story is right or wrong, given those before it: people can only give away what
 they have, a pronoun agrees with the person just named, and the two questions at the end have one
 answer each. So the output of a model can be checked.
 """
 
 import random
-import re
 
-from tools.corpora import corpus_files
+from tools.corpora.corpus_files import typeset, write
 
 PEOPLE = {"anna": "she", "ben": "he", "carla": "she", "david": "he", "emma": "she",
           "felix": "he", "grace": "she", "henry": "he"}  # fmt: skip
@@ -62,21 +59,13 @@ def corpus():
     return splits
 
 
-def typeset(text):
-    """Write a tokenised story as printed, with capitals and without gaps."""
-    for name in PEOPLE:
-        text = text.replace(name, name.capitalize())
-    text = re.sub(" ([.?])", r"\1", text)
-    return re.sub(r"(^|[.?] )(\w)", lambda begin: begin[0].upper(), text)
-
-
 def files():
     """The text of each split's file, one story a line."""
     return {
-        split: "".join(f"{typeset(text)}\n" for text in stories)
+        split: "".join(f"{typeset(text, PEOPLE)}\n" for text in stories)
         for split, stories in corpus().items()
     }
 
 
 if __name__ == "__main__":
-    corpus_files.write("stories-mini", files())
+    write("stories-mini", files())

@@ -16,7 +16,8 @@ import yaml
 ROOT = Path(__file__).parents[2]
 # Run by path, since importing the package would load PyTorch.
 TABLE = run_path(str(ROOT / "d2lmini" / "support" / "chapters.py"))
-CHAPTERS = TABLE["CHAPTERS"]
+CHAPTERS, EXERCISE_PAGES = TABLE["CHAPTERS"], TABLE["EXERCISE_PAGES"]
+PAGES = {f"book/{chapter.file}": chapter.page for chapter in CHAPTERS.values()}
 
 
 def version():
@@ -88,17 +89,15 @@ def add_footer(app, pagename, templatename, context, doctree):
         path = context["pathto"](f"book/{page}").removesuffix("#")  # the page itself
         return f'<a href="{path}#{section}">{text}</a>'
 
-    pages = {f"book/{chapter.file}": chapter.page for chapter in CHAPTERS.values()}
-    links = []
-    if page := pages.get(pagename):
-        links.append(f'<a href="../slides/{page}">Slides of this chapter</a>')
-    links += [
+    links = [
         link("about", "versions", f"Version {version()}"),
         f"Text and figures: {link('about', 'licences', 'CC BY 4.0')}. Code: MIT.",
         link("licences", "third-party-licences", "Third-party licences"),
         link("about", "how-to-cite-it", "Cite this book"),
         link("errata", "errata", "Errata"),
     ]
+    if page := PAGES.get(pagename):
+        links.insert(0, f'<a href="../slides/{page}">Slides of this chapter</a>')
     if repository:
         about = urlencode({"title": f"{pagename}: ", "labels": "erratum"})
         address = f"{repository.rstrip('/')}/issues/new?{about}".replace("&", "&amp;")

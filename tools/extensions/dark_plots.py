@@ -16,11 +16,11 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from PIL import Image
 
+from tools.extensions.addresses import ROOT
 from tools.whole_files import write_text
 
 # Run by path, since importing the package would load PyTorch, which takes seconds.
-PACKAGE = Path(__file__).parents[2] / "d2lmini"
-SCALES = run_path(str(PACKAGE / "figures" / "colours.py"))
+SCALES = run_path(str(ROOT / "d2lmini" / "figures" / "colours.py"))
 
 GROUND, TEXT = "#121212", "#e8e8e8"  # background and text of the dark theme
 PARTNER = {

@@ -22,11 +22,7 @@ THIN = "0.167em"
 
 
 def mathml(tex, block=False):
-    """Translate a formula into the text of a <math> element with the TeX as its alttext.
-
-    Raises:
-        ValueError: latex2mathml does not know one of its commands.
-    """
+    """Translate a formula into the text of a <math> element with the TeX as its alttext."""
     tex = " ".join(tex.split())
     known = tex.replace("{aligned}", "{split}")
     math = convert_to_element(known, display="block" if block else "inline")
@@ -48,7 +44,9 @@ def mathml(tex, block=False):
         for old in ("columnspacing", "rowspacing"):
             element.attrib.pop(old, None)
     for scripts in [element for element in math.iter() if element.tag in SCRIPTS]:
-        close_up(scripts)
+        # Like TeX, no space around operators in indices and exponents
+        for operator in [mo for script in scripts[1:] for mo in script.iter("mo")]:
+            operator.attrib.update(lspace="0", rspace="0")
     for row in [row for row in math.iter() if row.tag in ROWS]:
         pair_bars(row)
         mark_signs(row)
@@ -72,13 +70,6 @@ def letter_of(style, letter):
     if script == "DIGIT":
         return unicodedata.lookup(f"MATHEMATICAL BOLD DIGIT {name}")
     return unicodedata.lookup(f"MATHEMATICAL {style} {name.replace('LETTER ', '')}")
-
-
-def close_up(scripts):
-    """Remove the space around operators in indices and exponents, as TeX does."""
-    for script in scripts[1:]:
-        for operator in script.iter("mo"):
-            operator.attrib.update(lspace="0", rspace="0")
 
 
 def pair_bars(row):

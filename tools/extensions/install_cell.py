@@ -11,7 +11,6 @@ import nbformat
 from tools.extensions.addresses import version, wheel_name
 
 ID = "install"
-TAG = "remove-cell"  # the pages do not show it
 CELL = """\
 # Gets d2lmini, the package of this book, where it is missing. Nothing else is changed.
 import importlib.util
@@ -51,7 +50,7 @@ def source(requirement):
 def with_install_cell(notebook, requirement):
     """Put the current form of the cell before the notebook's other code, in place."""
     cells = [cell for cell in notebook.cells if cell.get("id") != ID]
-    metadata = {"jupyter": {"source_hidden": True}, "tags": [TAG]}
+    metadata = {"jupyter": {"source_hidden": True}, "tags": ["remove-cell"]}
     cell = nbformat.v4.new_code_cell(source(requirement), id=ID, metadata=metadata)
     notebook.cells = [cells[0], cell, *cells[1:]]  # the title comes first
     return notebook

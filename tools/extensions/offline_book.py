@@ -4,9 +4,6 @@ A default build fetches MathJax, and thebe (which would start a kernel on a serv
 Here formulas need no script (formulas.py), and thebe is removed. The library that shows widgets,
 another 3.7 MB from a CDN, is replaced in _config.yml by the book's own loader,
 d2lmini/figures/loader.js. A widget's still picture, which MyST-NB would drop, stays in the page.
-
-Also removed: the state of widgets that need a kernel, the source maps of the theme's scripts, and
-a second set of its icons.
 """
 
 import base64
@@ -27,6 +24,10 @@ THEBE = re.compile(r"<script(?:[^>]*x-thebe-config.>|>kernelName).*?</script>", 
 IDLE = ["thebe", "sphinx-design", "design-tabs"]
 INDENT = re.compile(r"^ +", re.M)  # safe, as no string in a module spans lines
 LARGE = 1_000_000  # characters of a buffer
+# Needed while the page is still being parsed: the theme's settings, the figures, the colours.
+EARLY = re.compile(r"documentation_options|loader|book\.js")
+# Names, modules, punctuation and spaces, which have the colour of the surrounding text.
+PLAIN = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
 
 
 def remove_idle(app, pagename, templatename, context, doctree):
@@ -40,10 +41,6 @@ def remove_idle(app, pagename, templatename, context, doctree):
     for files in (context.get("script_files", []), context.get("css_files", [])):
         files[:] = [file for file in files if not is_idle(file)]
     context["body"] = THEBE.sub("", context.get("body", ""))
-
-
-# Needed while the page is still being parsed: the theme's settings, the figures, the colours.
-EARLY = re.compile(r"documentation_options|loader|book\.js")
 
 
 def defer_scripts(app, pagename, templatename, context, doctree):
@@ -114,10 +111,6 @@ def pack(buffer):
         buffer |= {"data": data, "encoding": "base85"}
 
 
-# Names, modules, punctuation and spaces, which have the colour of the surrounding text.
-PLAIN = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
-
-
 def drop_plain_spans(app, pagename, templatename, context, doctree):
     """Remove spans that colour nothing from highlighted code: half of its size."""
     body = context.get("body", "").replace("<pre><span></span>", "<pre>")
@@ -154,8 +147,6 @@ def make_light(app, out):
 
 def setup(app):
     app.add_post_transform(KeepStillPictures)
-    app.connect("html-page-context", remove_idle, priority=900)
-    app.connect("html-page-context", defer_scripts, priority=900)
-    app.connect("html-page-context", drop_dead_state, priority=900)
-    app.connect("html-page-context", drop_plain_spans, priority=900)
+    for change in (remove_idle, defer_scripts, drop_dead_state, drop_plain_spans):
+        app.connect("html-page-context", change, priority=900)
     app.connect("build-finished", make_light)

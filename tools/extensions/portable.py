@@ -27,12 +27,11 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from tools.dependencies import key
+from tools.extensions.addresses import EXERCISE_PAGES, ROOT
 from tools.extensions.figure_links import as_html
 
 # Run by path, since importing the package would load PyTorch, which takes seconds.
-PACKAGE = Path(__file__).parents[2] / "d2lmini"
-EXERCISE_PAGES = run_path(str(PACKAGE / "support" / "chapters.py"))["EXERCISE_PAGES"]
-NOTEBOOKS = run_path(str(PACKAGE / "course" / "notebooks.py"))
+NOTEBOOKS = run_path(str(ROOT / "d2lmini" / "course" / "notebooks.py"))
 EXERCISE, SOLUTION = NOTEBOOKS["EXERCISE"], NOTEBOOKS["SOLUTION"]
 PYTHON = NOTEBOOKS["PYTHON"]
 
@@ -56,19 +55,17 @@ def directive(name, argument, options, text):
     return "\n".join([f"~~~~~{{{name}}} {argument}", *lines, "", text, "~~~~~"])
 
 
-def admonition(title, kind, text):
-    return directive("admonition", title, {"class": kind}, text)
-
-
 def expand_markdown(text):
     """Translate the boxes, sources and references of a cell or page."""
 
     def box(match):
         inside = re.sub(r"^> ?", "", match["text"], flags=re.M).rstrip("\n")
-        return admonition(match["title"], "warning", inside) + "\n"
+        kind = {"class": "warning"}
+        return directive("admonition", match["title"], kind, inside) + "\n"
 
     def closed(match):
-        return admonition(match["title"], "dropdown", match["text"])
+        kind = {"class": "dropdown"}
+        return directive("admonition", match["title"], kind, match["text"])
 
     def in_parentheses(match):
         return "{cite:p}`" + ",".join(re.findall(SOURCE, match[1])) + "`"

@@ -80,11 +80,6 @@ def parts_of(html):
     return reversed(found)
 
 
-def saved(html):
-    """The result of parts_of as bytes."""
-    return json.dumps([*parts_of(html)]).encode()
-
-
 def section_index(pages, env):
     """Build the search index from (name, HTML) of the pages."""
     # Sphinx keeps its index of pages in the environment; this one must not share it.
@@ -94,9 +89,11 @@ def section_index(pages, env):
     builder.lang.stem = functools.cache(builder.lang.stem)
     texts, titles = {}, {}
     for name, html in pages:
-        make = functools.partial(saved, html)
-        inputs = html, Path(__file__)
-        parts = kept(f"search-{name.replace('/', '-')}", inputs, make)
+        parts = kept(
+            f"search-{name.replace('/', '-')}",
+            (html, Path(__file__)),
+            lambda html=html: json.dumps([*parts_of(html)]).encode(),
+        )
         for anchor, title, text in json.loads(parts):
             titles.setdefault(name, title)
             texts[f"{name}#{anchor}"] = text

@@ -28,6 +28,8 @@ WIDTH, HEIGHT, MARGIN = 1200, 630, 80
 INK, GREY, BLUE = "#222832", "#48566b", (0, 114, 178)
 # The book's logo, as in favicon.svg: a causal mask, row by row
 SIGN = [[1.0], [0.5, 1.0], [0.3, 0.6, 1.0]]
+REDIRECT = Path(__file__).with_name("redirect.html")
+SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
 def description_of(doctree):
@@ -131,10 +133,6 @@ def settle_address(app, config):
     config.html_additional_pages["404"] = "404.html"
 
 
-REDIRECT = Path(__file__).with_name("redirect.html")
-SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
-
-
 @after_html_build
 def write_files(app, out):
     """Write robots.txt, index.html and, on a site, sitemap.xml."""
@@ -164,4 +162,3 @@ def setup(app):
     app.connect("html-page-context", describe)
     # Early, so that later listeners process index.html, too
     app.connect("build-finished", write_files, priority=100)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

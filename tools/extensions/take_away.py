@@ -3,13 +3,17 @@
 A single notebook, by the button on its page. If the site's address is known, its first code cell
 gets the package from the site, and its links lead there, since no other page lies next to it.
 
-All notebooks, as a zip with the package, so that they run even if the site has no address. And the
-project, as a zip: it needs only Python for `make lab` or `make book`.
+The package, as a wheel that such a notebook installs. All notebooks, as a zip with the package, so
+that they run even if the site has no address. And the project, as a zip: it needs only Python for
+`make lab` or `make book`.
 """
 
 import functools
+import os
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -17,7 +21,7 @@ import nbformat
 
 from d2lmini.course.notebooks import text_of
 from tools.extensions.addresses import (
-    CHAPTERS,
+    PAGES,
     ROOT,
     addresses,
     file_name,
@@ -26,7 +30,6 @@ from tools.extensions.addresses import (
 )
 from tools.extensions.html_build import after_html_build
 from tools.extensions.install_cell import requirement, with_install_cell
-from tools.extensions.package_file import contents, copy_project
 from tools.kept import kept
 from tools.whole_files import write_bytes, write_text
 
@@ -38,6 +41,10 @@ PROJECT = (
     *("requirements.txt", "tests", "tools"),
 )  # fmt: skip
 LICENCES = ("LICENSE", "LICENSE-TEXT")
+IN_WHEEL = ("d2lmini", "pyproject.toml", "README.md", "LICENSE")
+# Leftovers of tools, and unfinished recordings of results
+LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", "*.egg-info", "unfinished",
+            "*-[0-9].safetensors")  # fmt: skip
 READ_ME = Path(__file__).with_name("notebooks_readme.txt")
 # Links to other pages and files of the book; [text](#place) stays in the notebook.
 TO_PAGE = re.compile(r"\]\(([\w-]+)\.(?:ipynb|md)(#[\w-]+)?\)")
@@ -50,21 +57,58 @@ def names():
     return f"{file_name()}-notebooks.zip", f"{file_name()}-project.zip"
 
 
-def with_links_to(site, text):
-    """Make a text's links to the rest of the book lead to its pages on the site."""
-    text = TO_PAGE.sub(rf"]({site}/book/\1.html\2)", text)
-    return TO_FILE.sub(f"{site}/", text)
-
-
 def lead_to_site(folder, site):
     """Make the notebooks in a folder, which are downloaded one by one, link to the site."""
     for path in folder.glob("**/*.ipynb"):
         notebook = nbformat.read(path, as_version=4)
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
-                cell.source = with_links_to(site, cell.source)
+                text = TO_PAGE.sub(rf"]({site}/book/\1.html\2)", cell.source)
+                cell.source = TO_FILE.sub(f"{site}/", text)
         text = text_of(with_install_cell(notebook, requirement("", site)))
         write_text(path, text)
+
+
+def copy_project(what, folder):
+    """Copy top-level files and folders of the project into a folder, without leftovers."""
+    ignore = shutil.ignore_patterns(*LEFT_OUT)
+    for path in map(ROOT.joinpath, what):
+        if path.is_dir():
+            # Not copy2: make must see that an unpacked project is newer than what it built.
+            copy = shutil.copy
+            shutil.copytree(path, folder / path.name, ignore=ignore, copy_function=copy)
+        else:
+            shutil.copy(path, folder)
+
+
+def build_wheel(folder):
+    """Build the wheel of the package into a folder."""
+    with tempfile.TemporaryDirectory() as copy:
+        copy_project(IN_WHEEL, Path(copy))
+        wheel = kept("wheel", contents(Path(copy)), lambda: wheel_of(Path(copy)))
+    write_bytes(folder / wheel_name(), wheel)
+
+
+def contents(folder):
+    """Yield the name and the path of each file in a folder."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            yield path.relative_to(folder).as_posix()
+            yield path
+
+
+def wheel_of(project):
+    """The wheel of a copy of the project: setuptools' leftovers would get into the next one."""
+    with tempfile.TemporaryDirectory() as out:
+        command = [sys.executable, "-m", "build", "--wheel", "--no-isolation"]
+        command += ["--outdir", out, str(project)]
+        # Equal files give equal wheels, whenever they are built.
+        env = os.environ | {"SOURCE_DATE_EPOCH": "1577836800"}
+        done = subprocess.run(command, capture_output=True, text=True, env=env)
+        if done.returncode:
+            raise RuntimeError(f"the wheel could not be built:\n{done.stderr}")
+        (wheel,) = Path(out).iterdir()
+        return wheel.read_bytes()
 
 
 def write_zip(path, fill):
@@ -94,11 +138,11 @@ def zip_notebooks(wheel, path):
             if page.suffix == ".ipynb":
                 notebook = nbformat.reads(text, as_version=4)
                 text = text_of(with_install_cell(notebook, f"./{wheel.name}[book]"))
-            (folder / page.name).write_text(text, encoding="utf-8", newline="\n")
+            write_text(folder / page.name, text)
         pages = f"\nThe pages are at {site}/\n" if site else ""
         fields = {"title": settings()["title"], "wheel": wheel.name, "pages": pages}
         text = READ_ME.read_text("utf-8").format(**fields)
-        (folder / "README.txt").write_text(text, encoding="utf-8", newline="\n")
+        write_text(folder / "README.txt", text)
         copy_project(LICENCES, folder)
         (folder / wheel.name).write_bytes(wheel.read_bytes())
 
@@ -112,7 +156,8 @@ def zip_project(path):
 
 @after_html_build
 def write_downloads(app, out):
-    """Write both zips; on a site, adapt the single notebooks."""
+    """Write the wheel and both zips; on a site, adapt the single notebooks."""
+    build_wheel(out)
     notebooks, project = names()
     zip_notebooks(out / wheel_name(), out / notebooks)
     zip_project(out / project)
@@ -130,8 +175,7 @@ def offer(app, pagename, templatename, context, doctree):
 
     zip_name, pdf, icon = names()[0], f"{file_name()}.pdf", "fas fa-file-pdf"
     more = [link("All notebooks (.zip)", "All notebooks, with their package", zip_name)]
-    pages = {f"book/{chapter.file}": chapter.page for chapter in CHAPTERS.values()}
-    if page := pages.get(pagename):
+    if page := PAGES.get(pagename):
         more.append(link("Slides (.html)", "Slides of this chapter", f"slides/{page}"))
     if addresses()[1]:
         more.append(link("Book (.pdf)", "The whole book, for paper", pdf, icon))
@@ -148,6 +192,6 @@ def offer(app, pagename, templatename, context, doctree):
 
 
 def setup(app):
-    app.connect("build-finished", write_downloads, priority=600)  # after package_file
+    app.connect("build-finished", write_downloads, priority=600)
     # After the theme has made its buttons
     app.connect("html-page-context", offer, priority=900)

@@ -22,6 +22,7 @@ from tools.paper.paper import CSS, NOTE, new
 from tools.whole_files import whole
 
 MATHML = "http://www.w3.org/1998/Math/MathML"
+NO_FORMULA = f'<math xmlns="{MATHML}" display="block"></math>'  # yet
 # A path without points in a plot
 EMPTY_PATH = re.compile(rb"<path (?![^>]*\bd=)[^>]*/>")
 COVER = {"width": 1200, "height": 1600}
@@ -79,20 +80,15 @@ def in_groups(math):
     groups = [[math]]
     for child in math.mrow.extract().find_all(recursive=False):
         if child.get_text(strip=True) == "=" and groups[-1][-1].contents:
-            groups[-1] += [" ", piece()]
+            groups[-1] += [" ", new(NO_FORMULA)]
         groups[-1][-1].append(child)
         if child.get("width") in WIDE:
-            groups.append([piece()])
+            groups.append([new(NO_FORMULA)])
     spans = []
     for group in groups:
         spans += [" ", new('<span class="formula"></span>')]
         spans[-1].extend(group)
     return spans
-
-
-def piece():
-    """An empty formula."""
-    return new(f'<math xmlns="{MATHML}" display="block"></math>')
 
 
 def fit_tables(chapters, page):
@@ -113,7 +109,8 @@ def least_widths(tables, page):
     """Measure the least width of each table, in em."""
     fonts = Path(matplotlib.get_data_path(), "fonts", "ttf")
     page.set_content(
-        f'<!DOCTYPE html><base href="{fonts.as_uri()}/"><style>{styles()}'
+        f'<!DOCTYPE html><base href="{fonts.as_uri()}/">'
+        f"<style>{paper.styles('epub.css')}"
         f"{WIDEST.format(math=font_file('STIX Two Math', 'normal').as_uri())}</style>"
         f"{''.join(map(str, tables))}"
     )
@@ -122,13 +119,12 @@ def least_widths(tables, page):
 
 def fit_outputs(chapters):
     """Shrink the type of printed outputs until no line wraps, if it stays legible."""
-    for text in [
-        text for chapter in chapters for text in chapter.body.select(".cell_output pre")
-    ]:
-        longest = max(map(len, text.get_text().split("\n")))
-        share = FIT / (max(longest, 1) * CODE_LETTER)
-        if share >= SMALLEST:
-            text["style"] = f"font-size: min(0.66em, {share:.2f}vw)"
+    for chapter in chapters:
+        for text in chapter.body.select(".cell_output pre"):
+            longest = max(map(len, text.get_text().split("\n")))
+            share = FIT / (max(longest, 1) * CODE_LETTER)
+            if share >= SMALLEST:
+                text["style"] = f"font-size: min(0.66em, {share:.2f}vw)"
 
 
 def move_pictures(book):
@@ -218,13 +214,6 @@ def opf(book, files):
     )
 
 
-def styles():
-    """The style sheet of the ePub, without its fonts and the colours of code."""
-    return "\n".join(
-        path.read_text("utf-8") for path in (CSS, CSS.with_name("epub.css"))
-    )
-
-
 def xhtml(book, title, body):
     """A page of the ePub."""
     fields = {"language": book.language, "title": escape(title), "body": body}
@@ -239,11 +228,10 @@ def files_of(book, page):
     fit_outputs(book.chapters)
     pictures = move_pictures(book)
     link_files(book.chapters)
-    style = "\n".join([FONTS, paper.code_colours(book.built), styles()])
-    fonts = {
-        name: (book.built / "_static" / name).read_bytes()
-        for name in re.findall(r"fonts/[\w.-]+", FONTS)
-    }
+    styles = [FONTS, paper.code_colours(book.built), paper.styles("epub.css")]
+    style = "\n".join(styles).encode()
+    names = re.findall(r"fonts/[\w.-]+", FONTS)
+    fonts = {name: (book.built / "_static" / name).read_bytes() for name in names}
     first = f'<p class="cover"><img src="cover.png" alt="{escape(book.title)}"/></p>'
     files = {
         "cover.xhtml": xhtml(book, book.title, first),
@@ -251,15 +239,12 @@ def files_of(book, page):
     }
     for chapter in book.chapters:
         files[f"{chapter.name}.xhtml"] = xhtml(book, chapter.title, chapter.body)
-    return files | {"style.css": style.encode(), "cover.png": draw} | fonts | pictures
+    return files | {"style.css": style, "cover.png": draw} | fonts | pictures
 
 
 def write(path, book, files):
     """Write the ePub, a zip whose first file states its type."""
-    with (
-        whole(path) as part,
-        zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as epub,
-    ):
+    with whole(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as epub:
         epub.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
         epub.writestr("META-INF/container.xml", paper.template("epub-container.xml"))
         epub.writestr("book/package.opf", opf(book, files))

@@ -70,13 +70,13 @@ def document(book):
             image["src"] = f"{book.built.as_uri()}/{image['src']}"
         chapter.body["class"] = ["chapter"]
         chapters.append(str(chapter.body))
-    styles = [path.read_text("utf-8") for path in (CSS, CSS.with_name("pdf.css"))]
+    styles = [paper.code_colours(book.built), paper.styles("pdf.css")]
     return paper.template(
         "pdf.html",
         book=book,
         built=book.built.as_uri(),
         finer=FINER,
-        style="\n".join([paper.code_colours(book.built), *styles, running_heads(book)]),
+        style="\n".join([*styles, running_heads(book)]),
         cover=paper.cover(book),
         contents=contents(book),
         chapters="\n".join(chapters),

@@ -20,10 +20,9 @@ from urllib.parse import urldefrag
 import yaml
 from bs4 import BeautifulSoup
 
-from tools.extensions.addresses import addresses, settings
+from tools.extensions.addresses import ROOT, addresses, settings
 from tools.extensions.figure_links import titles
 
-ROOT = Path(__file__).parents[2]
 CSS = Path(__file__).with_name("paper.css")
 # Elements of no use on paper, and the parts of the front page that repeat the contents
 UNUSABLE = (
@@ -252,6 +251,12 @@ def hints_of(verdict):
 def template(name, **fields):
     """A text file of this folder, filled in."""
     return CSS.with_name(name).read_text("utf-8").format(**fields)
+
+
+def styles(name):
+    """The style sheet of paper, and that of the PDF or the ePub."""
+    sheets = [CSS, CSS.with_name(name)]
+    return "\n".join(sheet.read_text("utf-8") for sheet in sheets)
 
 
 def code_colours(built):

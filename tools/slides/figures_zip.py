@@ -12,7 +12,6 @@ import html
 import io
 import json
 import re
-import sys
 import zipfile
 from functools import cache
 from pathlib import Path
@@ -25,11 +24,11 @@ from jupyter_cache import get_cache
 from matplotlib.font_manager import FontProperties, findfont
 from PIL import Image
 
-from tools.extensions.addresses import settings
+from tools.extensions.addresses import CHAPTERS, ROOT, settings
 from tools.extensions.figure_links import STILL, titles
 from tools.extensions.portable import depends_on, expanded
 from tools.kept import kept
-from tools.slides.make_slides import CHAPTERS, ROOT, VIEW, address_of, ran
+from tools.slides.make_slides import VIEW, address_of, ran
 from tools.whole_files import write_bytes
 
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
@@ -127,11 +126,6 @@ def pictures(notebook):
                 yield figure["name"], svg, figure["caption"], alt["alt"]
 
 
-def plain(caption):
-    """A caption as plain text, for a spreadsheet."""
-    return " ".join(re.sub(r"[*$`]", "", caption).split())
-
-
 def files(build):
     """The contents of the zip: name -> text."""
     config, cache, found = settings(), get_cache(build / ".jupyter_cache"), {}
@@ -142,15 +136,16 @@ def files(build):
     for chapter in CHAPTERS.values():
         notebook, _ = ran(ROOT / "book" / f"{chapter.file}.ipynb", cache)
         for number, (name, svg, caption, alt) in enumerate(pictures(notebook), 1):
-            caption = caption or titles()[chapter.file, name]
+            caption = re.sub(r"[*$`]", "", caption or titles()[chapter.file, name])
+            caption = " ".join(caption.split())  # plain text, for a spreadsheet
             short = name.replace("figure-", "live-").removeprefix("fig-")
             file = f"{chapter.number:02}-{chapter.slug}-{number}-{short}.svg"
             where = f"{address_of(chapter)}#{name}"
             credit = f"From {config['title']}, {where}, CC BY 4.0."
-            found[file] = standalone(svg, plain(caption), f"{alt} {credit}")
+            found[file] = standalone(svg, caption, f"{alt} {credit}")
             kind = "still of a live figure" if name.startswith("figure-") else "plot"
             name = f"{chapter.number} {chapter.title}"
-            table.writerow([file, name, kind, plain(caption), alt, where])
+            table.writerow([file, name, kind, caption, alt, where])
     licence = (ROOT / "LICENSE-TEXT").read_text(encoding="utf-8")
     found["LICENSE.txt"] = LICENCE.format(**config) + licence
     return found | {"captions.csv": rows.getvalue()}
@@ -158,16 +153,11 @@ def files(build):
 
 def main(build):
     """Write the zip; it is made again only if a chapter has changed."""
-    paths = [ROOT / "book" / f"{chapter.file}.ipynb" for chapter in CHAPTERS.values()]
-    # Text cells do not matter here.
-    inputs = [
-        json.dumps(
-            [c for c in notebook.cells if c.cell_type == "code"]
-            + [depends_on(notebook)]
-        )
-        for notebook in map(expanded, paths)
-    ]
-    inputs += [repr(settings()), repr(titles()), Path(__file__)]
+    inputs = [repr(settings()), repr(titles()), Path(__file__)]
+    for chapter in CHAPTERS.values():
+        notebook = expanded(ROOT / "book" / f"{chapter.file}.ipynb")
+        code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        inputs.append(json.dumps([code, depends_on(notebook)]))
     data = kept("figures", inputs, lambda: zipped(build))
     write_bytes(build / "html" / "figures.zip", data)
 
@@ -181,7 +171,3 @@ def zipped(build):
             entry.external_attr = 0o644 << 16
             out.writestr(entry, text, zipfile.ZIP_DEFLATED, 9)
     return file.getvalue()
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "_build")

@@ -14,10 +14,10 @@ figures work as in the built page, whose fonts it uses. The templates are in sli
 """
 
 import base64
+import functools
 import html
 import json
 import re
-import sys
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -27,14 +27,13 @@ from nbconvert import SlidesExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from pygments.formatters import HtmlFormatter
 
-from tools.extensions.addresses import CHAPTERS, addresses, settings
+from tools.extensions.addresses import CHAPTERS, ROOT, addresses, settings
 from tools.extensions.code_hues import paint_code
 from tools.extensions.offline_book import light_state
 from tools.extensions.portable import CLOSED, expanded
 from tools.kept import kept
 from tools.whole_files import write_bytes, write_text
 
-ROOT = Path(__file__).parents[2]
 LOOKS = Path(__file__).parent / "slides_template"
 FIGURES = ROOT / "d2lmini" / "figures"
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -284,8 +283,9 @@ def framed(cells, chapter, config):
     yield typed(new_markdown_cell(template("last.md", **fields)), "slide")
 
 
-def deck(chapter, notebook, state, looks, config):
-    """The HTML of a deck."""
+def deck(chapter, path, cache, looks, config):
+    """The HTML of a deck, in bytes."""
+    notebook, state = ran(path, cache)
     cells = framed(slides_of(notebook), chapter, config)
     slides = nbformat.v4.new_notebook(cells=list(cells))
     shown = json.dumps(slides)
@@ -298,7 +298,7 @@ def deck(chapter, notebook, state, looks, config):
     figures = light_state(state, keep=lambda model: model in shown)
     resources = {"deck": looks | {"title": chapter.title, "figures": figures}}
     page, _ = exporter.from_notebook_node(slides, resources)
-    return paint_code(page)
+    return paint_code(page).encode()
 
 
 def main(build):
@@ -310,17 +310,10 @@ def main(build):
     made_by = repr(config), repr(looks), Path(__file__), *sorted(LOOKS.iterdir())
     for chapter in CHAPTERS.values():
         path = ROOT / "book" / f"{chapter.file}.ipynb"
-
-        def make(chapter=chapter, path=path):
-            return deck(chapter, *ran(path, cache), looks, config).encode()
-
+        make = functools.partial(deck, chapter, path, cache, looks, config)
         inputs = json.dumps(expanded(path)), *made_by
         page = kept(f"slides-{chapter.slug}", inputs, make)
         write_bytes(out / chapter.page, page)
         decks.append(f'<li><a href="{chapter.page}">{chapter.title}</a></li>')
     index = template("list.html", book=config["title"], decks="\n".join(decks))
     write_text(out / "index.html", index)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "_build")
