@@ -1,15 +1,13 @@
-"""The built site: its descriptions, cards and policies, and its server."""
+"""The built site: its descriptions, previews and policies, and its server."""
 
 import http.client
 import json
 import re
 import threading
 from types import SimpleNamespace
-from xml.etree import ElementTree
 
 import pytest
 from docutils import nodes
-from PIL import Image
 
 from tools import serve
 from tools.extensions import content_policy, offline_reading, site_pages
@@ -81,27 +79,16 @@ def test_without_an_address_nothing_names_one(tmp_path):
     due |= {"og:type": "article", "description": said, "og:description": said}
     assert tags(index) == due
     assert "0; url=book/index.html" in index
-    assert (tmp_path / "robots.txt").read_text("utf-8") == "User-agent: *\nDisallow:\n"
-    assert {path.name for path in tmp_path.iterdir()} == {"index.html", "robots.txt"}
+    assert [path.name for path in tmp_path.iterdir()] == ["index.html"]
 
 
 @pytest.mark.parametrize("written", [ADDRESS, ADDRESS.rstrip("/")])
-def test_with_an_address_there_are_a_card_and_a_map(tmp_path, written):
-    app = site(tmp_path, written)
-    site_pages.write_files(app, None)
+def test_with_an_address_a_shared_link_has_a_picture(tmp_path, written):
+    site_pages.write_files(site(tmp_path, written), None)
     said = tags((tmp_path / "index.html").read_text("utf-8"))
     assert said["og:url"] == ADDRESS + "book/index.html"
-    card = tmp_path / said["og:image"].removeprefix(ADDRESS)
-    with Image.open(card) as picture:
-        assert picture.size == (1200, 630)
-        assert (said["og:image:width"], said["og:image:height"]) == ("1200", "630")
-    once = card.read_bytes()
-    site_pages.write_files(app, None)
-    assert card.read_bytes() == once
-    robots = (tmp_path / "robots.txt").read_text("utf-8")
-    assert f"Sitemap: {ADDRESS}sitemap.xml" in robots
-    places = ElementTree.parse(tmp_path / "sitemap.xml").iterfind(".//{*}loc")
-    assert [place.text for place in places] == [ADDRESS + "book/index.html"]
+    picture = tmp_path / said["og:image"].removeprefix(ADDRESS)
+    assert picture.read_bytes() == site_pages.PICTURE.read_bytes()
 
 
 def test_the_environment_names_the_address(tmp_path, monkeypatch):
