@@ -31,33 +31,6 @@ FIT = 84  # width of the page without margins and indents, vw
 SENTENCE = 24  # letters; a longer cell is a sentence and may wrap
 CODE_LETTER = 0.602  # em, in the widest of the common fonts
 SMALLEST = 1.7  # legible type, vw: 6 pt on 7 inches
-
-# The ePub includes the fonts of code and formulas; the text is in the e-reader's own.
-FONTS = """
-@font-face {
-  font-family: "Book Code";
-  font-weight: 200 900;
-  src: url("fonts/Book-Code-normal.woff2");
-}
-@font-face {
-  font-family: "Book Math";
-  src: url("fonts/Book-Math-normal.woff2");
-}
-"""
-# A table that fits in these, the widest of the common fonts, fits in an e-reader's own.
-WIDEST = """
-@font-face {{ font-family: "Widest"; src: url("DejaVuSerif.ttf"); }}
-@font-face {{ font-family: "Widest"; src: url("DejaVuSerif-Bold.ttf"); font-weight: bold; }}
-@font-face {{ font-family: "Book Code"; src: url("DejaVuSansMono.ttf"); }}
-@font-face {{ font-family: "Book Math"; src: url("{math}"); }}
-body {{ font-family: "Widest"; }}
-table {{ width: min-content; max-width: none; font-size: 100px !important; }}
-"""
-MEASURE = """async () => {
-    await Promise.all([...document.fonts].map((font) => font.load()));
-    return [...document.querySelectorAll("table")].map((table) => table.offsetWidth / 100);
-}"""
-
 TYPES = {".xhtml": "application/xhtml+xml", ".css": "text/css", ".svg": "image/svg+xml",
          ".png": "image/png", ".woff2": "font/woff2"}  # fmt: skip
 
@@ -108,13 +81,15 @@ def fit_tables(chapters, page):
 def least_widths(tables, page):
     """Measure the least width of each table, in em."""
     fonts = Path(matplotlib.get_data_path(), "fonts", "ttf")
-    page.set_content(
-        f'<!DOCTYPE html><base href="{fonts.as_uri()}/">'
-        f"<style>{paper.styles('epub.css')}"
-        f"{WIDEST.format(math=font_file('STIX Two Math', 'normal').as_uri())}</style>"
-        f"{''.join(map(str, tables))}"
+    tables = paper.template(
+        "epub-tables.html",
+        fonts=fonts.as_uri(),
+        math=font_file("STIX Two Math", "normal").as_uri(),
+        style=paper.styles("epub.css"),
+        tables="".join(map(str, tables)),
     )
-    return page.evaluate(MEASURE)
+    page.set_content(tables)
+    return page.evaluate("leastWidths()")
 
 
 def fit_outputs(chapters):
@@ -179,13 +154,9 @@ def navigation(book):
 def draw_cover(book, page):
     """The cover as a PNG."""
     page.set_viewport_size(COVER)
+    fields = {"style": CSS.read_text("utf-8"), "cover": paper.cover(book)}
     page.set_content(
-        f'<base href="{book.built.as_uri()}/"><link rel="stylesheet" href="_static/fonts.css">'
-        f"<style>{CSS.read_text('utf-8')}"
-        "body { font: 32px 'Book Sans', sans-serif; margin: 90px; height: 1400px }"
-        ".cover { height: 100%; display: flex; flex-direction: column }"
-        ".cover > * { margin: auto 0 }"
-        f".cover img {{ width: 100% }}</style>{paper.cover(book)}"
+        paper.template("epub-cover.html", built=book.built.as_uri(), **fields)
     )
     page.evaluate("document.fonts.ready.then(() => null)")
     return page.screenshot()
@@ -228,9 +199,10 @@ def files_of(book, page):
     fit_outputs(book.chapters)
     pictures = move_pictures(book)
     link_files(book.chapters)
-    styles = [FONTS, paper.code_colours(book.built), paper.styles("epub.css")]
+    faces = CSS.with_name("epub-fonts.css").read_text("utf-8")
+    styles = [faces, paper.code_colours(book.built), paper.styles("epub.css")]
     style = "\n".join(styles).encode()
-    names = re.findall(r"fonts/[\w.-]+", FONTS)
+    names = re.findall(r"fonts/[\w.-]+", faces)
     fonts = {name: (book.built / "_static" / name).read_bytes() for name in names}
     first = f'<p class="cover"><img src="cover.png" alt="{escape(book.title)}"/></p>'
     files = {

@@ -21,16 +21,6 @@ from tools.whole_files import whole
 # size, nobody notices.
 FINER = 4
 PRINT = dict(prefer_css_page_size=True, outline=True, tagged=True, scale=1 / FINER)
-# Whether a Chinese character is drawn like one that no font has
-NO_CHINESE = r"""() => {
-    const drawn = (character) => {
-        const pen = document.createElement("canvas").getContext("2d");
-        pen.font = "20px sans-serif";
-        pen.fillText(character, 0, 40);
-        return pen.canvas.toDataURL();
-    };
-    return drawn("\u6ce8") === drawn("\uffff");
-}"""
 
 
 def row(name, title):
@@ -100,7 +90,7 @@ def print_book(book, path):
         page.goto(file.as_uri())
         page.add_script_tag(path=CSS.with_name("pdf.js"))
         page.evaluate("prepare()")
-        if page.evaluate(NO_CHINESE):
+        if page.evaluate("lacksChinese()"):
             print(
                 "The glossary of the PDF will lack its Chinese terms: no font here has them. "
                 "Install one, such as fonts-noto-cjk."

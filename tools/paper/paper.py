@@ -262,8 +262,7 @@ def styles(name):
 def code_colours(built):
     """The style sheet of code in the light theme."""
     css = (built / "_static" / "pygments.css").read_text("utf-8")
-    light = re.findall('^html\\[data-theme="light"\\] (.*)$', css, re.M)
-    return "\n".join(light)
+    return "\n".join(re.findall('^html\\[data-theme="light"\\] (.*)$', css, re.M))
 
 
 def cover(book):

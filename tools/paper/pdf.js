@@ -16,3 +16,14 @@ function showPages(pages) {
   for (const link of document.querySelectorAll("a.with-page"))
     link.querySelector(".page-number").textContent = pages[link.hash.slice(1)];
 }
+
+// Whether a Chinese character is drawn like one that no font has.
+function lacksChinese() {
+  const drawn = (character) => {
+    const pen = document.createElement("canvas").getContext("2d");
+    pen.font = "20px sans-serif";
+    pen.fillText(character, 0, 40);
+    return pen.canvas.toDataURL();
+  };
+  return drawn("\u6ce8") === drawn("\uffff");
+}
