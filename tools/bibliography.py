@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pybtex.database import parse_file
 from pybtex.plugin import find_plugin
-from pybtex.richtext import Text
 
 BOOK = Path(__file__).parents[1] / "book"
 
@@ -17,14 +16,6 @@ BOOK = Path(__file__).parents[1] / "book"
 def entries():
     """The sources of the book by key, in file order."""
     return parse_file(str(BOOK / "references.bib")).entries
-
-
-def short_name(entry):
-    """The name of a source in the notebooks: Vaswani et al. 2017."""
-    people = [" ".join(p.prelast_names + p.last_names) for p in entry.persons["author"]]
-    people = [str(Text.from_latex(name)) for name in people]
-    named = " and ".join(people) if len(people) < 3 else f"{people[0]} et al."
-    return f"{named} {entry.fields['year']}"
 
 
 def page():

@@ -1,10 +1,7 @@
 """A pytest plugin: the build of the book reuses the outputs of notebooks that nbval has run.
 
-    PYTHONPATH=. pytest -p tools.keep_outputs --keep-outputs BUILD --nbval-lax book
-
 A notebook is run as the build reads it, including solutions. If every cell passes, the notebook
-goes, with its outputs and the state of its figures, into the cache in the build folder BUILD, where
-Jupyter Book looks for it.
+goes, with its outputs and the state of its figures, into the cache in the folder of --keep-outputs.
 """
 
 from pathlib import Path

@@ -10,11 +10,7 @@ STATES = 4  # per product, for example for a few branches
 
 
 def kept(name, inputs, make):
-    """The bytes from make(), called only if name has not been made from these inputs before.
-
-    Args:
-        inputs: strings, bytes, or paths of files, whose contents count.
-    """
+    """The bytes from make(), called only if name was not made from these texts and files before."""
     digest = hashlib.sha256()
     for part in inputs:
         data = part.read_bytes() if isinstance(part, Path) else part

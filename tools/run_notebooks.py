@@ -1,8 +1,7 @@
 """Run the notebooks without cached outputs, longest first: python -m tools.run_notebooks
 
-nbval runs each notebook with its solutions, as many at a time as there are cores. Outputs are
-cached in _build/.jupyter_cache, where Jupyter Book finds them, under a hash of everything they
-depend on (dependencies.py).
+nbval runs each notebook with its solutions, one per core. Jupyter Book finds the outputs in
+_build/.jupyter_cache, under a hash of everything they depend on (dependencies.py).
 """
 
 import os

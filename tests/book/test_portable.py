@@ -10,8 +10,9 @@ import nbformat
 import pytest
 from conftest import for_each
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from pybtex.richtext import Text
 
-from tools.bibliography import entries, page, short_name
+from tools.bibliography import entries, page
 from tools.extensions.portable import expand, expand_markdown, expanded
 
 ROOT = Path(__file__).parents[2]
@@ -77,6 +78,14 @@ def test_links_lead_somewhere(path):
 def test_the_list_of_sources_is_that_of_the_references():
     path = ROOT / "book" / "bibliography.md"
     assert path.read_text("utf-8") == page(), "run python -m tools.bibliography"
+
+
+def short_name(entry):
+    """Vaswani et al. 2017"""
+    people = [" ".join(p.prelast_names + p.last_names) for p in entry.persons["author"]]
+    people = [str(Text.from_latex(name)) for name in people]
+    named = " and ".join(people) if len(people) < 3 else f"{people[0]} et al."
+    return f"{named} {entry.fields['year']}"
 
 
 @every_page

@@ -33,13 +33,13 @@ from tools.extensions.install_cell import requirement, with_install_cell
 from tools.kept import kept
 from tools.whole_files import write_bytes, write_text
 
-PROJECT = (
-    *(".ci", ".devcontainer", ".dockerignore", ".gitattributes", ".github", ".gitignore"),
-    *(".pre-commit-config.yaml", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "Dockerfile"),
-    *("LICENSE", "LICENSE-TEXT", "Makefile", "README.md", "SECURITY.md", "_config.yml", "_toc.yml"),
-    *("benchmarks", "book", "d2lmini", "docs", "pyproject.toml", "requirements.in"),
-    *("requirements.txt", "tests", "tools"),
-)  # fmt: skip
+PROJECT = [
+    ".ci", ".devcontainer", ".dockerignore", ".gitattributes", ".github", ".gitignore",
+    ".pre-commit-config.yaml", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "Dockerfile",
+    "LICENSE", "LICENSE-TEXT", "Makefile", "README.md", "SECURITY.md", "_config.yml", "_toc.yml",
+    "benchmarks", "book", "d2lmini", "docs", "pyproject.toml", "requirements.in",
+    "requirements.txt", "tests", "tools",
+]  # fmt: skip
 LICENCES = ("LICENSE", "LICENSE-TEXT")
 IN_WHEEL = ("d2lmini", "pyproject.toml", "README.md", "LICENSE")
 # Leftovers of tools, and unfinished recordings of results
