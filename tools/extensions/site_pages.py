@@ -20,7 +20,6 @@ from tools.whole_files import write_bytes, write_text
 
 LENGTH = 200  # characters of a description; search engines show fewer
 SENTENCE = re.compile(r"\S.*?[.?!](?=\s|$)")
-QUESTION = "The question. "
 REDIRECT = Path(__file__).with_name("redirect.html")
 PICTURE, PREVIEW = ROOT / ".github" / "page.png", "preview.png"
 
@@ -30,7 +29,7 @@ def description_of(doctree):
     for paragraph in doctree.findall(nodes.paragraph):
         # The page's own text, not a list, a box or an output
         if isinstance(paragraph.parent, nodes.section):
-            text = " ".join(paragraph.astext().split()).removeprefix(QUESTION)
+            text = " ".join(paragraph.astext().split()).removeprefix("The question. ")
             description, *rest = SENTENCE.findall(text) or [""]
             for sentence in rest:
                 if len(description) + len(sentence) > LENGTH:

@@ -40,7 +40,6 @@ PROJECT = [
     "benchmarks", "book", "d2lmini", "docs", "pyproject.toml", "requirements.in",
     "requirements.txt", "tests", "tools",
 ]  # fmt: skip
-LICENCES = ("LICENSE", "LICENSE-TEXT")
 IN_WHEEL = ("d2lmini", "pyproject.toml", "README.md", "LICENSE")
 # Leftovers of tools, and unfinished recordings of results
 LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", "*.egg-info", "unfinished",
@@ -143,7 +142,7 @@ def zip_notebooks(wheel, path):
         fields = {"title": settings()["title"], "wheel": wheel.name, "pages": pages}
         text = READ_ME.read_text("utf-8").format(**fields)
         write_text(folder / "README.txt", text)
-        copy_project(LICENCES, folder)
+        copy_project(["LICENSE", "LICENSE-TEXT"], folder)
         (folder / wheel.name).write_bytes(wheel.read_bytes())
 
     write_zip(path, fill)

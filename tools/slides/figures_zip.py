@@ -13,13 +13,15 @@ import io
 import json
 import re
 import zipfile
+from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
+from fontTools.pens.svgPathPen import SVGPathPen
+from fontTools.pens.transformPen import TransformPen
+from fontTools.ttLib import TTFont
 from jupyter_cache import get_cache
-from matplotlib.font_manager import FontProperties
-from matplotlib.path import Path as Outline
-from matplotlib.textpath import TextPath, text_to_path
+from matplotlib.font_manager import FontProperties, findfont
 from PIL import Image
 
 from tools.extensions.addresses import CHAPTERS, ROOT, settings
@@ -32,8 +34,6 @@ from tools.whole_files import write_bytes
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 ElementTree.register_namespace("", SVG[1:-1])
 ElementTree.register_namespace("xlink", LINK[1:].partition("}")[0])
-COMMANDS = {Outline.MOVETO: "M", Outline.LINETO: "L", Outline.CURVE3: "Q",
-            Outline.CURVE4: "C", Outline.CLOSEPOLY: "Z"}  # fmt: skip
 PNG = "data:image/png;base64,"
 LICENCE = """Figures of "{title}", (c) {copyright} {author}
 
@@ -43,23 +43,27 @@ you changed. The licence is CC BY 4.0, https://creativecommons.org/licenses/by/4
 """
 
 
+@cache
+def font(style, weight):
+    """The font of the plots, from matplotlib."""
+    properties = FontProperties(family="DejaVu Sans", style=style, weight=weight)
+    return TTFont(findfont(properties))
+
+
 def outlines(text, style):
     """A path for a line of text, placed at the origin according to its anchor."""
-    font = FontProperties(
-        family="DejaVu Sans",
-        size=float(style.get("font-size", "9px").removesuffix("px")),
-        style=style.get("font-style", "normal"),
-        weight=style.get("font-weight", "normal"),
-    )
-    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
+    size = float(style.get("font-size", "9px").removesuffix("px"))
+    face = font(style.get("font-style", "normal"), style.get("font-weight", "normal"))
+    glyphs, names, x = face.getGlyphSet(), face.getBestCmap(), 0
+    pen = SVGPathPen(glyphs)
+    for character in text:
+        glyph = glyphs[names[ord(character)]]  # a KeyError names a missing letter
+        glyph.draw(TransformPen(pen, (1, 0, 0, 1, x, 0)))
+        x += glyph.width
+    scale = size / face["head"].unitsPerEm
     share = {"middle": 0.5, "end": 1}.get(style.get("text-anchor"), 0)
-    drawn = TextPath((-share * width, 0), text, prop=font)
-    parts = (
-        COMMANDS[code]
-        + " ".join(f"{n:.2f}" for n in points) * (code != Outline.CLOSEPOLY)
-        for points, code in drawn.iter_segments()
-    )
-    path = ElementTree.Element(f"{SVG}path", d="".join(parts), transform="scale(1 -1)")
+    place = f"translate({-share * x * scale:.2f} 0) scale({scale:.6f} {-scale:.6f})"
+    path = ElementTree.Element(f"{SVG}path", d=pen.getCommands(), transform=place)
     if "fill" in style:
         path.set("fill", style["fill"])
     return path
