@@ -25,7 +25,6 @@ MATHML = "http://www.w3.org/1998/Math/MathML"
 NO_FORMULA = f'<math xmlns="{MATHML}" display="block"></math>'  # yet
 # A path without points in a plot
 EMPTY_PATH = re.compile(rb"<path (?![^>]*\bd=)[^>]*/>")
-COVER = {"width": 1200, "height": 1600}
 WIDE = ("1em", "2em")  # spaces between two formulas
 FIT = 84  # width of the page without margins and indents, vw
 SENTENCE = 24  # letters; a longer cell is a sentence and may wrap
@@ -81,15 +80,17 @@ def fit_tables(chapters, page):
 def least_widths(tables, page):
     """Measure the least width of each table, in em."""
     fonts = Path(matplotlib.get_data_path(), "fonts", "ttf")
-    tables = paper.template(
+    html = paper.template(
         "epub-tables.html",
         fonts=fonts.as_uri(),
         math=font_file("STIX Two Math", "normal").as_uri(),
         style=paper.styles("epub.css"),
         tables="".join(map(str, tables)),
     )
-    page.set_content(tables)
-    return page.evaluate("leastWidths()")
+    page.set_content(html)
+    page.evaluate("Promise.all([...document.fonts].map((f) => f.load())).then(String)")
+    widths = "tables => tables.map((table) => table.offsetWidth / 100)"
+    return page.locator("table").evaluate_all(widths)
 
 
 def fit_outputs(chapters):
@@ -153,11 +154,10 @@ def navigation(book):
 
 def draw_cover(book, page):
     """The cover as a PNG."""
-    page.set_viewport_size(COVER)
-    fields = {"style": CSS.read_text("utf-8"), "cover": paper.cover(book)}
-    page.set_content(
-        paper.template("epub-cover.html", built=book.built.as_uri(), **fields)
-    )
+    page.set_viewport_size({"width": 1200, "height": 1600})
+    fields = {"built": book.built.as_uri(), "style": CSS.read_text("utf-8")}
+    html = paper.template("epub-cover.html", cover=paper.cover(book), **fields)
+    page.set_content(html)
     page.evaluate("document.fonts.ready.then(() => null)")
     return page.screenshot()
 
