@@ -24,7 +24,7 @@ CORE = {  # module -> the tests that should fail, fastest first
     "attention": ["core/test_attention.py", "core/test_transformer.py"],
     "layers": ["core/test_layers.py", "core/test_transformer.py"],
     "transformer": ["core/test_transformer.py"],
-    "losses": ["core/test_training.py"],
+    "losses": ["core/test_training.py", "core/test_modern.py"],
     "training": ["core/test_training.py"],
     "generation": ["core/test_translation.py"],
     "speed/batched_search": ["core/test_batched_search.py"],

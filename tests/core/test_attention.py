@@ -157,3 +157,12 @@ def test_the_weights_of_a_pass_are_there_for_who_asks_and_not_kept():
         kept += value if isinstance(value, tuple) else [value]
     shapes = [tuple(t.shape) for t in kept if isinstance(t, torch.Tensor)]
     assert shapes == [(1, 2, 50, 4)] * 2  # queries and keys
+
+
+def test_in_eval_mode_nothing_is_dropped():
+    X, layer, plain = (
+        torch.randn(2, 5, 8),
+        *(MultiHeadAttention(8, 2, p) for p in (0.9, 0.0)),
+    )
+    plain.load_state_dict(layer.state_dict())
+    assert torch.equal(layer.eval()(X, X, X), plain(X, X, X))

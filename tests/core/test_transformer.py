@@ -176,3 +176,11 @@ def test_embeddings_start_with_the_scale_of_the_positions():
     embedding = TransformerEncoder(500, 32, 64, 4, 1, 0.0).embedding
     scaled = embedding.embedding.weight * 32**0.5
     assert scaled.std().item() == pytest.approx(1, abs=0.05)
+
+
+def test_a_sentence_longer_than_the_positions():
+    src = torch.zeros(1, 1001, dtype=torch.long)
+    with pytest.raises(
+        ValueError, match=r"length \(1001\) must be at most max_len \(1000\)"
+    ):
+        tiny_net()(src, src[:, :1], torch.tensor([1001]))
