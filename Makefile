@@ -11,7 +11,7 @@ export HOME := $(CURDIR)/_build/home
 endif
 .DELETE_ON_ERROR:
 
-.PHONY: book serve pdf epub site lab check chapter test test-all browser lint unit notebooks paper pages \
+.PHONY: book serve pdf epub site lab check forms chapter test test-all browser lint unit notebooks paper pages \
 	printer links bench gpu mutants lock clean
 
 book: $(VENV)/installed
@@ -40,8 +40,10 @@ lab: $(VENV)/installed
 	$(BIN)/jupyter lab $(AS_ROOT) my-book
 
 # While you work, about a minute: the forms, the model, and the notebooks that have changed.
-check: lint
-	$(BIN)/python -m tools.run_notebooks
+check:
+	@$(MAKE) --no-print-directory -j 3 lint notebooks forms
+
+forms: $(VENV)/with-tests
 	$(BIN)/pytest tests/core tests/book -n 2 -q -m "not slow and not thorough"
 
 # One chapter, by its number: its notebook, its tests, its page. make chapter N=02
