@@ -20,10 +20,10 @@ from typing import NamedTuple
 import torch
 
 from d2lmini import try_gpu
+from tools.run_notebooks import NBVAL
+from tools.whole_files import write_text
 
 ROOT = Path(__file__).parents[1]
-NBVAL = ("pytest", "-p", "tools.keep_outputs", "-p", "no:cacheprovider", "-q", "--nbval-lax",
-         "--nbval-cell-timeout=300", "--no-header")  # fmt: skip
 KEPT = 6000  # characters of a step's output, from its end
 
 
@@ -49,7 +49,7 @@ def steps(minutes, results):
         "notebooks": (
             max(2, os.cpu_count() // 3),
             [
-                Step(f"notebook {path.stem}", (*NBVAL, str(path)), 180)
+                Step(f"notebook {path.stem}", (*NBVAL[1:], str(path)), 180)
                 for path in notebooks
             ],
         ),
@@ -109,9 +109,7 @@ def add(path, name, found):
     """Add what a step found to the file: it is replaced at once or not at all."""
     report = json.loads(path.read_text("utf-8")) if path.exists() else {}
     report[name] = found
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    new.replace(path)
+    write_text(path, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
 
 
 def main():
