@@ -19,12 +19,13 @@ HEADING = re.compile(r'<h1>(.*?)<a class="headerlink"')
 RIGHT = 595 - 22 / 25.4 * 72  # where the text of an A4 page ends, in points
 
 SEVEN_INCHES = {"width": 454, "height": 605}
-# An e-reader with the widest of the usual fonts, and wide margins
+# An e-reader with the widest of the usual fonts, wide margins, and letters as wide as their font
+# says: where a machine hints fonts, they are rounded to whole pixels.
 E_READER = """
 @font-face { font-family: "Wide"; src: url("FONTS/DejaVuSerif.ttf"); }
 @font-face { font-family: "Wide"; src: url("FONTS/DejaVuSerif-Bold.ttf"); font-weight: bold; }
 @font-face { font-family: "Wide Code"; src: url("FONTS/DejaVuSansMono.ttf"); }
-body { font-family: "Wide"; margin: 8px 6vw; }
+body { font-family: "Wide"; margin: 8px 6vw; text-rendering: geometricPrecision; }
 pre, code { font-family: "Wide Code"; }
 """.replace("FONTS", Path(matplotlib.get_data_path(), "fonts", "ttf").as_uri())
 # The smallest type of code and tables; outputs whose lines are wrapped; the number of tables and
