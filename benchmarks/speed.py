@@ -123,7 +123,7 @@ def make_large(src_size, tgt_size, is_fast=False):
 
 
 def own_loop(net, bos, step=train_step):
-    """The training loop of chapter 8: a function of a list of batches."""
+    """The training loop of chapter 9: a function of a list of batches."""
     loss = functools.partial(seq2seq_loss, bos=bos)
     optimizer = torch.optim.Adam(net.parameters(), lr=LR, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(0))
@@ -292,7 +292,7 @@ def decoding(num_steps=100):
 
 
 def test_captions():
-    """Measure translating 1,000 English captions to French with the stored net of chapter 8."""
+    """Measure translating 1,000 English captions to French with the stored net of chapter 10."""
     torch.set_num_threads(CORES)
     translator = SubwordTranslator.load(RESULTS / "fra-eng-full.safetensors")
     sentences = [english for _, english in read_pairs("multi30k", "test")]

@@ -63,7 +63,7 @@ class MultiHeadAttention(nn.Module):
         bias: whether the four projections have one.
     Raises:
         TypeError, ValueError: num_heads does not divide num_hiddens, or a shape is wrong.
-    Source: Vaswani et al. 2017, section 3.2.2; chapter 4.
+    Source: Vaswani et al. 2017, section 3.2.2; chapter 5.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ def windowed_attention(
         queries, keys, values, result: (batch, heads, steps, head_size)
     Raises:
         TypeError, ValueError: see arguments.check_self_attention; window is less than 1.
-    Source: Beltagy et al. 2020, section 3.1; chapter 13.
+    Source: Beltagy et al. 2020, section 3.1; chapter 16.
     """
     check_self_attention(queries, keys, values)
     check_arguments(window=window)
@@ -44,7 +44,7 @@ def linear_attention(
         queries, keys, values, result: (batch, heads, steps, head_size)
     Raises:
         TypeError, ValueError: see arguments.check_self_attention.
-    Source: Katharopoulos et al. 2020, section 3; chapter 13.
+    Source: Katharopoulos et al. 2020, section 3; chapter 16.
     """
     check_self_attention(queries, keys, values)
     Q, K = F.elu(queries) + 1, F.elu(keys) + 1  # f is always positive

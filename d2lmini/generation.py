@@ -28,7 +28,7 @@ def greedy_search(
         src_valid_lens: (1,); None = no padding
     Raises:
         TypeError, ValueError: see arguments.check_search; src holds more than one sentence.
-    Source: chapter 8.
+    Source: chapter 9.
     """
     check_search(net, src, bos, eos, num_steps)
     memory = net.encoder(src, src_valid_lens)  # (1, source steps, num_hiddens)
@@ -58,7 +58,7 @@ def beam_search(
         after num_steps come last.
     Raises:
         TypeError, ValueError: as for greedy_search, or beam_size is less than 1.
-    Source: Sutskever et al. 2014, section 3.2; chapter 8.
+    Source: Sutskever et al. 2014, section 3.2; chapter 10.
     """
     check_search(net, src, bos, eos, num_steps, beam_size)
     memory = net.encoder(src, src_valid_lens)  # (1, source steps, num_hiddens)

@@ -14,7 +14,7 @@ class PositionWiseFFN(nn.Module):
         num_outputs: width of the output; num_hiddens when None.
     Raises:
         TypeError, ValueError: a size is not a count, or X has the wrong width.
-    Source: Vaswani et al. 2017, section 3.3; chapter 5.
+    Source: Vaswani et al. 2017, section 3.3; chapter 6.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class AddNorm(nn.Module):
     Raises:
         TypeError: num_hiddens is not an integer (a shape, for example).
         ValueError: X and Y differ in shape, or X has the wrong width.
-    Source: Vaswani et al. 2017, section 3.1; Ba et al. 2016; chapter 6.
+    Source: Vaswani et al. 2017, section 3.1; Ba et al. 2016; chapter 7.
     """
 
     def __init__(self, num_hiddens: int, dropout: float):

@@ -36,7 +36,7 @@ def masked_cross_entropy(
         Mean nats per non-pad target token, a scalar.
     Raises:
         TypeError, ValueError: see arguments.check_logits.
-    Source: chapter 8.
+    Source: chapter 9.
     """
     check_logits(logits, labels, valid_lens, label_smoothing)
     steps = torch.arange(labels.shape[1], device=labels.device)
@@ -56,7 +56,7 @@ def shift_right(labels: torch.Tensor, bos: int) -> torch.Tensor:
         labels, result: (batch, steps)
     Raises:
         TypeError, ValueError: labels are not integers of that shape, or bos is not an id.
-    Source: chapter 8.
+    Source: chapter 9.
     """
     check_integers("labels", labels, "batch", "steps")
     check_arguments(bos=bos)
@@ -74,7 +74,7 @@ def seq2seq_loss(
         bos, label_smoothing: see shift_right and masked_cross_entropy.
     Returns:
         Mean nats per target token, and the number of target tokens.
-    Source: chapter 8.
+    Source: chapter 9.
     """
     check_parts(batch, "src", "src_valid_lens", "tgt", "tgt_valid_lens")
     src, src_valid_lens, tgt, tgt_valid_lens = batch
@@ -91,7 +91,7 @@ def next_token_loss(net: nn.Module, batch: tuple, bos: int) -> tuple:
         bos: what the model reads before the first token.
     Returns:
         Mean nats per token, and the number of tokens.
-    Source: chapter 13.
+    Source: chapter 15.
     """
     tokens, valid_lens = batch
     logits, _ = net(shift_right(tokens, bos))

@@ -26,7 +26,7 @@ class RMSNorm(nn.Module):
     Args:
         num_hiddens: width of a token.
         eps: added to the mean of the squares.
-    Source: Zhang and Sennrich 2019; chapter 13.
+    Source: Zhang and Sennrich 2019; chapter 15.
     """
 
     def __init__(self, num_hiddens: int, eps: float = 1e-5):
@@ -51,7 +51,7 @@ def rotate(X: Tensor, start: int = 0) -> Tensor:
         X, result: (batch, heads, steps, head_size), head_size even
     Raises:
         TypeError, ValueError: X has the wrong shape, head_size is odd, or start is negative.
-    Source: Su et al. 2024; chapters 3 and 13.
+    Source: Su et al. 2024; chapters 15 and 16.
     """
     check_floats("X", X, "batch", "heads", "steps", "head_size")
     check_arguments(head_size=X.shape[-1], start=start)
@@ -67,7 +67,7 @@ def rotate(X: Tensor, start: int = 0) -> Tensor:
 class KVCache(NamedTuple):
     """Keys and values that an attention layer keeps for the next decoding step.
 
-    Source: chapter 13.
+    Source: chapter 15.
     """
 
     K: Tensor  # already rotated, (batch, num_kv_heads, steps so far, head_size)
@@ -84,7 +84,7 @@ class GroupedQueryAttention(nn.Module):
         num_hiddens: width.
         num_heads: number of query heads; must divide num_hiddens.
         num_kv_heads: number of key and value heads; must divide num_heads.
-    Source: Ainslie et al. 2023; chapter 13.
+    Source: Ainslie et al. 2023; chapter 15.
     """
 
     def __init__(self, num_hiddens: int, num_heads: int, num_kv_heads: int):
@@ -135,7 +135,7 @@ class SwiGLU(nn.Module):
     Args:
         num_hiddens: width of the input and the output.
         ffn_num_hiddens: width of the hidden layer.
-    Source: Shazeer 2020; chapter 13.
+    Source: Shazeer 2020; chapter 15.
     """
 
     def __init__(self, num_hiddens: int, ffn_num_hiddens: int):
@@ -160,7 +160,7 @@ class ModernBlock(nn.Module):
         ffn_num_hiddens: width inside the FFN.
         num_heads: number of query heads; must divide num_hiddens.
         num_kv_heads: number of key and value heads; must divide num_heads.
-    Source: Touvron et al. 2023; chapter 13.
+    Source: Touvron et al. 2023; chapter 15.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class LanguageModel(nn.Module):
         num_kv_heads: number of key and value heads; must divide num_heads.
         num_layers: number of blocks.
         max_len: maximum text length in tokens, as in training.
-    Source: Radford et al. 2019; chapter 13.
+    Source: Radford et al. 2019; chapter 15.
     """
 
     def __init__(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # slow to import, and only needed for type hints
 def xavier_init(net: nn.Module) -> None:
     """Redraw the weights of every linear layer of net from the Xavier uniform distribution.
 
-    Source: Glorot and Bengio 2010; chapter 8.
+    Source: Glorot and Bengio 2010; chapter 9.
     """
     check_arguments(net=net)
     for module in net.modules():
@@ -48,7 +48,7 @@ def train_step(
     Returns:
         The mean, the count, and whether mean and gradient are finite: scalars still on the
         device, so that the host need not wait.
-    Source: chapter 8.
+    Source: chapter 9.
     """
     mean, count = loss(net, batch)
     optimizer.zero_grad()
@@ -72,7 +72,7 @@ def train_epoch(
         The mean loss over all items, and the number of items per second.
     Raises:
         NotFiniteError: a loss or a gradient was not finite; the weights are spoilt.
-    Source: chapter 8.
+    Source: chapter 9.
     """
     steps = [] if steps is None else steps
     start, before = time.perf_counter(), len(steps)
@@ -91,7 +91,7 @@ def train_epoch(
 def on_cpu(rows: list[tuple]) -> list[torch.Tensor]:
     """Turn rows of scalars on a device into one vector per column on the CPU.
 
-    Source: chapter 8.
+    Source: chapter 9.
     """
     check_count("batches", len(rows))
     columns = zip(*rows, strict=True)
@@ -103,7 +103,7 @@ def on_cpu(rows: list[tuple]) -> list[torch.Tensor]:
 def weighted_mean(mean: torch.Tensor, count: torch.Tensor) -> float:
     """The mean over all items, from the mean and the item count of each batch.
 
-    Source: chapter 8.
+    Source: chapter 9.
     """
     check_counted(count)
     return ((mean * count).sum() / count.sum()).item()
@@ -120,7 +120,7 @@ def evaluate(
         loss: called with (net, batch); returns a mean and the number of items in it.
     Returns:
         The mean over all items.
-    Source: chapter 8.
+    Source: chapter 9.
     """
     check_evaluation(net, batches, loss, device)
     loss = checked(loss)
@@ -134,7 +134,7 @@ def warmup(warmup_steps: int) -> Callable[[int], float]:
 
     Args:
         warmup_steps: in training steps; 0 gives the constant 1.
-    Source: Vaswani et al. 2017, section 5.3; chapter 8.
+    Source: Vaswani et al. 2017, section 5.3; chapter 9.
     """
     check_arguments(warmup_steps=warmup_steps)
 
@@ -171,7 +171,7 @@ def train(
         val_loss.
     Raises:
         TypeError, ValueError: see arguments.check_training.
-    Source: chapter 8.
+    Source: chapter 9.
     """
     check_training(
         net, batches, loss, lr, num_epochs, device, val_batches, keep_best, unit
@@ -210,7 +210,7 @@ def train_seq2seq(
     Returns:
         As for train: the loss in nats per target token, and tokens_per_sec (target tokens, padding
         not counted).
-    Source: chapter 8.
+    Source: chapter 9.
     """
     check_arguments(tgt_vocab=tgt_vocab)
     loss = functools.partial(

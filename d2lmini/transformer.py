@@ -24,7 +24,7 @@ class EncoderBlock(nn.Module):
     Args:
         num_hiddens: width, divisible by num_heads; ffn_num_hiddens: width inside the FFN.
         dropout: probability, on attention weights and on each branch.
-    Source: Vaswani et al. 2017, section 3.1; chapter 7.
+    Source: Vaswani et al. 2017, section 3.1; chapter 8.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class EncoderBlock(nn.Module):
 
 
 class DecoderCache(NamedTuple):
-    """Projected keys and values that a decoder block keeps. Source: chapter 7."""
+    """Projected keys and values that a decoder block keeps. Source: chapter 8."""
 
     K: Tensor  # of the target so far, (batch, heads, steps, head_size)
     V: Tensor
@@ -58,7 +58,7 @@ class DecoderBlock(nn.Module):
     Args:
         num_hiddens: width, divisible by num_heads; ffn_num_hiddens: width inside the FFN.
         dropout: probability, on attention weights and on each branch.
-    Source: Vaswani et al. 2017, section 3.1; chapter 7.
+    Source: Vaswani et al. 2017, section 3.1; chapter 8.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class EncoderStack(nn.Module):
     Args:
         num_hiddens: width, divisible by num_heads; ffn_num_hiddens: width inside the FFN.
         num_layers: number of blocks; dropout: on attention weights and on each branch.
-    Source: Vaswani et al. 2017, section 3.1; chapter 7.
+    Source: Vaswani et al. 2017, section 3.1; chapter 8.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class DecoderStack(nn.Module):
     Args:
         num_hiddens: width, divisible by num_heads; ffn_num_hiddens: width inside the FFN.
         num_layers: number of blocks; dropout: on attention weights and on each branch.
-    Source: Vaswani et al. 2017, section 3.1; chapter 7.
+    Source: Vaswani et al. 2017, section 3.1; chapter 8.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class TokenEmbedding(nn.Module):
         vocab_size: number of tokens; ids lie in [0, vocab_size).
         num_hiddens: width, even.
         dropout: probability, after the positions are added.
-    Source: Vaswani et al. 2017, section 3.4; chapter 7.
+    Source: Vaswani et al. 2017, section 3.4; chapter 8.
     """
 
     def __init__(self, vocab_size: int, num_hiddens: int, dropout: float):
@@ -186,7 +186,7 @@ class TransformerEncoder(nn.Module):
         vocab_size: number of source tokens.
         num_hiddens: width, divisible by num_heads; ffn_num_hiddens: width inside the FFN.
         num_layers: number of blocks; dropout: on attention weights and on each branch.
-    Source: Vaswani et al. 2017, section 3; chapter 7.
+    Source: Vaswani et al. 2017, section 3; chapter 8.
     """
 
     def __init__(
@@ -222,7 +222,7 @@ class TransformerDecoder(nn.Module):
         vocab_size: number of target tokens.
         num_hiddens: width, divisible by num_heads; ffn_num_hiddens: width inside the FFN.
         num_layers: number of blocks; dropout: on attention weights and on each branch.
-    Source: Vaswani et al. 2017, section 3; chapter 7.
+    Source: Vaswani et al. 2017, section 3; chapter 8.
     """
 
     def __init__(
@@ -270,7 +270,7 @@ class EncoderDecoder(nn.Module):
     Args:
         encoder: called with (src, src_valid_lens).
         decoder: called with (tgt, memory, memory_mask).
-    Source: Vaswani et al. 2017, section 3; chapter 7.
+    Source: Vaswani et al. 2017, section 3; chapter 8.
     """
 
     def __init__(self, encoder: nn.Module, decoder: nn.Module):

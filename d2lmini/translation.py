@@ -31,7 +31,7 @@ def encode_source(
         ValueError: the sentence is empty.
     Warns:
         A word is not in the vocabulary, or the sentence is cut.
-    Source: chapter 8.
+    Source: chapter 9.
     """
     check_arguments(src_sentence=src_sentence)
     sentence = normalise(src_sentence)
@@ -65,7 +65,7 @@ def predict_seq2seq(
         ValueError: the sentence is empty.
     Warns:
         A word is not in the vocabulary, or the sentence is cut.
-    Source: chapter 8.
+    Source: chapter 9.
     """
     check_arguments(net=net, src_vocab=src_vocab, tgt_vocab=tgt_vocab)
     check_arguments(num_steps=num_steps, device=device, beam_size=beam_size)
@@ -88,7 +88,7 @@ def predict_seq2seq(
 def ngrams(tokens: list[str], n: int) -> Counter:
     """Count the n-grams of a list of tokens.
 
-    Source: Papineni et al. 2002; chapter 8.
+    Source: Papineni et al. 2002; chapter 10.
     """
     check_arguments(tokens=tokens, n=n)
     return Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
@@ -104,7 +104,7 @@ def bleu(pred_seq: str, label_seq: str, k: int) -> float:
         Between 0 and 1; 0 for an empty prediction.
     Raises:
         ValueError: k is less than 1, or label_seq is empty.
-    Source: Papineni et al. 2002, with the weights of d2l.ai, section 10.7; chapter 8.
+    Source: Papineni et al. 2002, with the weights of d2l.ai, section 10.7; chapter 10.
     """
     check_arguments(pred_seq=pred_seq, label_seq=label_seq, k=k)
     pred, label = pred_seq.split(), label_seq.split()
@@ -127,7 +127,7 @@ def corpus_bleu(predictions: list[str], references: list[str], k: int = 4) -> fl
         Between 0 and 100; no smoothing, so 0 if some n-gram size has no match.
     Raises:
         ValueError: the two lists differ in length.
-    Source: Papineni et al. 2002, section 2.3; chapter 8.
+    Source: Papineni et al. 2002, section 2.3; chapter 10.
     """
     check_arguments(k=k)
     check_as_many(predictions, references)

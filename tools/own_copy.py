@@ -1,7 +1,8 @@
 """A reader's own copy of the notebooks, to run and to answer in: make lab
 
 Notebooks without changed cells are updated from the book. Those with answers are never overwritten;
-a message names those that have changed in the book since they were copied.
+a message names those that have changed in the book since they were copied. If their exercises are
+in other notebooks now, they are set aside in the folder older, and their answers are carried along.
 """
 
 import contextlib
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import nbformat
 
+from d2lmini.course.carrying import answer_cells, answered, carry
 from tools.whole_files import whole, write_text
 
 ROOT = Path(__file__).parents[1]
@@ -31,12 +33,35 @@ def fingerprint(path):
     return hashlib.sha256(content).hexdigest()
 
 
+def set_aside(book, own, copied):
+    """Move what has left the book, or whose exercises have, to own/older; return the answers."""
+    home = {
+        key: path.name for path in book.glob("*.ipynb") for key in answer_cells(path)
+    }
+    answers = {}
+    for path in sorted(own.glob("*.*")):
+        found = {key: text for key, text in answered(path).items() if key in home}
+        gone = path.name in copied and not (book / path.name).exists()
+        if gone and fingerprint(path) == copied[path.name]:
+            path.unlink()  # nothing in it is the reader's
+        elif gone or any(home[key] != path.name for key in found):
+            answers |= found
+            (own / "older").mkdir(exist_ok=True)
+            place = own / "older" / path.name
+            while place.exists():
+                place = place.with_stem(f"{place.stem}-older")
+            path.rename(place)
+            copied.pop(path.name, None)
+            print(f"{path.name} is now in {place.parent}: its exercises have moved.")
+    return answers
+
+
 def update(book, own):
     """Update the folder own from book; return the names of files that changed in both."""
     own.mkdir(parents=True, exist_ok=True)
     record = own / COPIED
     copied = json.loads(record.read_text("utf-8")) if record.exists() else {}
-    changed = []
+    answers, changed = set_aside(book, own, copied), []
     for path in sorted([*book.glob("*.ipynb"), *book.glob("*.md")]):
         mine, now = own / path.name, fingerprint(path)
         has = fingerprint(mine) if mine.exists() else None
@@ -48,6 +73,9 @@ def update(book, own):
             copied[path.name] = now
         elif copied.get(path.name) != now:
             changed.append(path.name)
+    for path in own.glob("*.ipynb") if answers else []:
+        for name in carry(answers, path):
+            print(f"{name}: your answer is in {path.name} now.")
     write_text(record, json.dumps(copied, indent=1) + "\n")
     return changed
 

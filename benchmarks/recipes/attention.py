@@ -1,4 +1,4 @@
-"""Runs of chapter 13: the cost of attention by length, and additive attention in a translator."""
+"""Runs of chapters 15 and 16: the cost of attention by length, and additive attention in a translator."""
 
 import ctypes
 import time
@@ -36,7 +36,7 @@ KINDS = {
     "window": lambda Q, K, V: windowed_attention(Q, K, V, WINDOW),
     "linear": linear_attention,
 }
-# The recipe of chapter 8's small translator; the cost is the best of this many passes.
+# The recipe of chapter 9's small translator; the cost is the best of this many passes.
 RECIPES = {"additive": RECIPE, "attention-cost": {"lengths": LENGTHS, "passes": PASSES}}
 EXPERIMENTS = {
     "attention-cost": [
@@ -68,7 +68,7 @@ class LargestTensor(TorchDispatchMode):
 class AdditiveHeads(MultiHeadAttention):
     """Multi-head attention whose scores are v · tanh(q + k), one v per head.
 
-    Source: Bahdanau et al. 2015; chapter 13.
+    Source: Bahdanau et al. 2015; chapter 15.
     """
 
     def __init__(self, num_hiddens, num_heads, dropout):
@@ -123,7 +123,7 @@ def run_cost(seed, kind, heads, head_size, window):
 
 
 def run_translator(seed, name, heads, num_epochs):
-    """Train the translator of chapter 8, as it is or with additive scores in all attentions."""
+    """Train the translator of chapter 9, as it is or with additive scores in all attentions."""
     torch.manual_seed(seed)
     train_iter, *vocabs = load_data_nmt(BATCH_SIZE, NUM_STEPS, None, name)
     net = make_net(*vocabs)

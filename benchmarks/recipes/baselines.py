@@ -1,4 +1,4 @@
-"""Baselines for chapter 8's translator: the nearest sentence, a GRU with attention, and the
+"""Baselines for chapter 10's translator: the nearest sentence, a GRU with attention, and the
 translator itself in 8 bits.
 """
 
@@ -131,7 +131,7 @@ def run(seed, name, model, **setting):
 
 
 def run_gru(seed, splits, num_merges, num_hiddens, dropout, **training):
-    """Train the translator of chapter 8 with a GRU on either side."""
+    """Train the translator of chapter 10 with a GRU on either side."""
     pairs = [(e, f) for e, french in splits["train"].items() for f in french]
     val, test = (([*splits[s]], [*splits[s].values()]) for s in ("val", "test"))
     start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Runs of chapter 12: the book's captions, and Multi30k as in the source."""
+"""Runs of chapter 14: the book's captions, and Multi30k as in the source."""
 
 import math
 import re
@@ -211,7 +211,7 @@ def run_source(seed, splits, positions, is_exact=False):
 
 
 def run_small(seed, splits, positions):
-    """Train the net of chapter 12 on the captions of the book."""
+    """Train the net of chapter 14 on the captions of the book."""
     torch.manual_seed(seed)
     sizes, num_steps, device = CHAPTER["sizes"], CHAPTER["num_steps"], try_gpu()
     vocabs, loaders = vocabs_and_batches(splits, num_steps, CHAPTER["batch_size"])

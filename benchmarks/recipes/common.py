@@ -52,7 +52,7 @@ S1_SENTENCES = {
 
 
 def make_net(src_vocab, tgt_vocab, num_layers=2):
-    """Create the translator of chapter 8."""
+    """Create the translator of chapter 9."""
     sizes = *SIZES, num_layers, DROPOUT
     encoder = TransformerEncoder(len(src_vocab), *sizes)
     decoder = TransformerDecoder(len(tgt_vocab), *sizes)

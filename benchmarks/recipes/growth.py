@@ -1,4 +1,4 @@
-"""Runs of chapter 13: how time and memory grow, and what makes training faster."""
+"""Runs of chapter 16, how time and memory grow; and of the page "Making it fast"."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Runs of chapter 9: what the heads of several translators align, and the cost of ablating each."""
+"""Runs of chapter 11: what the heads of several translators align, and the cost of ablating each."""
 
 import random
 from collections import Counter
@@ -77,7 +77,7 @@ def price(net, batch, bos, attention, head, intact):
 
 
 def run(seed, num_epochs, num_sentences):
-    """Train chapter 9's translator; measure alignment and price of each cross-attention head."""
+    """Train chapter 11's translator; measure alignment and price of each cross-attention head."""
     torch.manual_seed(seed)
     device = try_gpu()
     train_iter, *vocabs = load_data_nmt(BATCH_SIZE, NUM_STEPS, None)

@@ -1,4 +1,4 @@
-"""Runs of chapter 10: the book's own reviews, and SST-2 with the models that it describes."""
+"""Runs of chapter 12: the book's own reviews, and SST-2 with the models that it describes."""
 
 import math
 import zlib
@@ -46,7 +46,7 @@ SLIPS = [  # mistakes of the source, one at a time
     "output matrix never trained",
     "dropout while testing",
 ]
-CHAPTER = {  # as in chapter 10
+CHAPTER = {  # as in chapter 12
     "num_hiddens": 32,
     "dropout": 0.1,
     "std": 1.0,
@@ -150,7 +150,7 @@ class OneAfterTheOther(nn.Module):
 
 
 class LetterReader(nn.Module):
-    """The classifier of chapter 10 with embeddings that also use the letters of words.
+    """The classifier of chapter 12 with embeddings that also use the letters of words.
 
     A word's vector is its own plus those of its n-grams of 3 to 5 letters, so that an unknown word
     resembles known words with a similar spelling (Bojanowski et al. 2017). In training, every

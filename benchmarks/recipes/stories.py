@@ -1,4 +1,4 @@
-"""Runs of chapter 13: language models of the book's stories, with blocks of 2017 and of today."""
+"""Runs of chapter 15: language models of the book's stories, with blocks of 2017 and of today."""
 
 import time
 from collections import Counter
@@ -48,7 +48,7 @@ EXPERIMENTS = {
 
 
 class OfTheEncoder(nn.Module):
-    """A language model of the blocks of chapter 7: an encoder stack under a causal mask.
+    """A language model of the blocks of chapter 8: an encoder stack under a causal mask.
 
     Shapes: as for modern.LanguageModel; its cache is the text so far, which it reads again.
     """

@@ -1,4 +1,4 @@
-"""Runs of chapter 11: the book's own square, and ETH/UCY with one scene left out at a time."""
+"""Runs of chapter 13: the book's own square, and ETH/UCY with one scene left out at a time."""
 
 import functools
 import itertools
@@ -36,7 +36,7 @@ NOISE = {  # on observed positions in training: share of paths, standard deviati
     "noise on half": [0.5, 0.03],
 }
 
-SQUARE = {  # as in chapter 11
+SQUARE = {  # as in chapter 13
     "paths": [3000, 1000],  # for training, for testing
     "sizes": [32, 64, 4, 2, 0.0],
     "batch_size": 64,
@@ -216,7 +216,7 @@ def sinusoids(num_steps, num_hiddens, base):
 
 
 def make_walker(model):
-    """The net of chapter 11 with one detail changed, its loss, and its roll-out."""
+    """The net of chapter 13 with one detail changed, its loss, and its roll-out."""
     sizes = SQUARE["sizes"]
     width, dropout = sizes[0], sizes[-1]
     if model.startswith("positions"):
@@ -241,7 +241,7 @@ def make_walker(model):
 
 
 def run_square(seed, model):
-    """Train on paths of chapter 11, and test on others."""
+    """Train on paths of chapter 13, and test on others."""
     counts, sizes = SQUARE["paths"], SQUARE["sizes"]
     paths, test = (
         simulate_paths(n, seed)[0] for n, seed in zip(counts, (0, 2), strict=True)

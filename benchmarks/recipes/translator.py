@@ -1,4 +1,4 @@
-"""fra-eng-full: the translator of chapter 8 on all of fra-eng, with subwords."""
+"""fra-eng-full: the translator of chapter 10 on all of fra-eng, with subwords."""
 
 import random
 import time

@@ -152,7 +152,7 @@ def picture(mask: torch.Tensor) -> str:
             separated by an empty line.
     Raises:
         ValueError: mask is not such a tensor.
-    Source: the page of puzzles, after chapter 6.
+    Source: the page of puzzles, after chapter 7.
     """
     is_mask = isinstance(mask, torch.Tensor) and mask.dtype == torch.bool
     if not is_mask or mask.dim() < 2:

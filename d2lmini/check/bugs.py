@@ -16,6 +16,7 @@ from d2lmini.attention import MultiHeadAttention, scaled_dot_product_attention
 from d2lmini.layers import AddNorm
 from d2lmini.masks import causal_mask, masked_softmax
 from d2lmini.positions import sinusoidal_table
+from d2lmini.support.chapters import CHAPTERS
 from d2lmini.transformer import DecoderBlock, EncoderStack, TransformerDecoder
 
 
@@ -32,17 +33,17 @@ class Exhibit:
 MUSEUM: list[Exhibit] = []
 
 
-def exhibit(title: str, chapter: int, exposed_by: str) -> Callable:
+def exhibit(title: str, chapter: str, exposed_by: str) -> Callable:
     """Add the decorated function or class to the museum."""
 
     def add(bug):
-        MUSEUM.append(Exhibit(title, chapter, exposed_by, bug))
+        MUSEUM.append(Exhibit(title, CHAPTERS[chapter].number, exposed_by, bug))
         return bug
 
     return add
 
 
-@exhibit("a mask with its meaning swapped", 2, "padding_invariant")
+@exhibit("a mask with its meaning swapped", "masks", "padding_invariant")
 def swapped_mask(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
 ):
@@ -56,7 +57,7 @@ def swapped_mask(
     return scaled_dot_product_attention(queries, keys, values, hidden)
 
 
-@exhibit("padding masked on the query axis", 2, "padding_invariant")
+@exhibit("padding masked on the query axis", "masks", "padding_invariant")
 def padding_on_queries(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
 ):
@@ -70,7 +71,7 @@ def padding_on_queries(
     return scaled_dot_product_attention(queries, keys, values, rows)
 
 
-@exhibit("no mask after the first layer", 2, "padding_invariant")
+@exhibit("no mask after the first layer", "masks", "padding_invariant")
 class MaskedOnce(EncoderStack):
     """Encoder stack that hides the padding from its first block only.
 
@@ -87,7 +88,7 @@ class MaskedOnce(EncoderStack):
         return X
 
 
-@exhibit("-1e9 in float16", 2, "finite_gradients")
+@exhibit("-1e9 in float16", "masks", "finite_gradients")
 def minus_1e9(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Masked softmax that adds -1e9 where the mask is False.
 
@@ -101,7 +102,7 @@ def minus_1e9(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     return torch.softmax(scores, dim=-1)
 
 
-@exhibit("a mask that overwrites the scores", 2, "rows_sum_to_one")
+@exhibit("a mask that overwrites the scores", "masks", "rows_sum_to_one")
 def overwriting_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Masked softmax that writes -1e6 into its argument.
 
@@ -114,7 +115,7 @@ def overwriting_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     return torch.softmax(scores, dim=-1)
 
 
-@exhibit("softmax over the wrong axis", 4, "rows_sum_to_one")
+@exhibit("softmax over the wrong axis", "attention", "rows_sum_to_one")
 def softmax_over_queries(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Masked softmax that normalises the columns.
 
@@ -127,7 +128,7 @@ def softmax_over_queries(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     return torch.softmax(scores, dim=-2)
 
 
-@exhibit("no division by the square root of the head size", 4, "matches")
+@exhibit("no division by the square root of the head size", "attention", "matches")
 def unscaled(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None):
     """Attention without the division by sqrt(head_size).
 
@@ -139,7 +140,7 @@ def unscaled(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None 
     return weights @ values, weights
 
 
-@exhibit("positions added on the batch axis", 3, "batch_independent")
+@exhibit("positions added on the batch axis", "positions", "batch_independent")
 class PositionsOnBatch(nn.Module):
     """Positional encoding written for (steps, batch, d), given (batch, steps, d).
 
@@ -158,7 +159,7 @@ class PositionsOnBatch(nn.Module):
         return X + self.P[: X.shape[0], None]  # (batch, 1, num_hiddens)
 
 
-@exhibit("heads split before projecting", 4, "matches")
+@exhibit("heads split before projecting", "heads", "matches")
 class SplitThenProject(MultiHeadAttention):
     """Multi-head attention whose heads each get a slice of the features, not a projection of all.
 
@@ -183,7 +184,7 @@ class SplitThenProject(MultiHeadAttention):
         return self.W_o(output.transpose(1, 2).flatten(2))
 
 
-@exhibit("an output matrix created in forward", 4, "every_parameter_trained")
+@exhibit("an output matrix created in forward", "heads", "every_parameter_trained")
 class FreshOutput(MultiHeadAttention):
     """Multi-head attention that creates its output layer at each call.
 
@@ -205,7 +206,7 @@ class FreshOutput(MultiHeadAttention):
         return nn.Linear(output.shape[-1], output.shape[-1]).to(output.device)(output)
 
 
-@exhibit("layer normalisation over steps and features", 6, "causal")
+@exhibit("layer normalisation over steps and features", "addnorm", "causal")
 class NormOverSteps(AddNorm):
     """Add & norm that normalises each sequence as a whole.
 
@@ -220,7 +221,7 @@ class NormOverSteps(AddNorm):
         self.norm = nn.LayerNorm((num_steps, num_hiddens))
 
 
-@exhibit("batch normalisation in place of layer normalisation", 6, "batch_independent")
+@exhibit("batch normalisation in place of layer normalisation", "addnorm", "batch_independent")
 class BatchNormed(AddNorm):
     """Add & norm that normalises each feature over batch and positions.
 
@@ -239,7 +240,7 @@ class BatchNormed(AddNorm):
         return self.norm(total.transpose(1, 2)).transpose(1, 2)
 
 
-@exhibit("a target that is not shifted", 8, "causal")
+@exhibit("a target that is not shifted", "training", "causal")
 def not_shifted(tgt: Tensor, bos: int) -> Tensor:
     """The decoder's input in training, without the shift by one position.
 
@@ -250,7 +251,7 @@ def not_shifted(tgt: Tensor, bos: int) -> Tensor:
     return tgt
 
 
-@exhibit("a causal mask in training mode only", 7, "causal")
+@exhibit("a causal mask in training mode only", "transformer", "causal")
 class CausalInTraining(DecoderBlock):
     """Decoder block that hides the future only if self.training.
 
@@ -266,7 +267,7 @@ class CausalInTraining(DecoderBlock):
         return self.addnorm3(Z, self.ffn(Z)), None
 
 
-@exhibit("a loss averaged over the padding", 8, "matches")
+@exhibit("a loss averaged over the padding", "training", "matches")
 def loss_over_padding(logits: Tensor, tgt: Tensor, valid_lens: Tensor) -> Tensor:
     """Cross-entropy that divides by all positions, including padding.
 
@@ -279,7 +280,7 @@ def loss_over_padding(logits: Tensor, tgt: Tensor, valid_lens: Tensor) -> Tensor
     return (losses * real).mean()
 
 
-@exhibit("positions that start again at 0", 7, "incremental")
+@exhibit("positions that start again at 0", "transformer", "incremental")
 class PositionsFromZero(TransformerDecoder):
     """Decoder with a cache that embeds every new token as if it were the first.
 

@@ -84,7 +84,7 @@ def incremental(
             in the first call, such as DecoderBlock and TransformerDecoder.
         X: (batch, steps, features), or token ids (batch, steps).
         at_once: the number of positions read in each call with a cache.
-    Source: chapter 7.
+    Source: chapter 8.
     """
     check_tried(X, decoder=decoder)
     steps = X.shape[1]
@@ -138,7 +138,7 @@ def weights_explain_output(
     Shapes:
         queries: (batch, queries, features); keys, values: (batch, keys, features)
         output: (batch, queries, features); weights: (batch, heads, queries, keys)
-    Source: chapter 4.
+    Source: chapter 5.
     """
     check_tried(queries, attention=attention)
     name, num_keys = "weights_explain_output", keys.shape[1]

@@ -70,7 +70,7 @@ def every_parameter_trained(
     a list, is not a parameter: no optimiser will change it. Every entry of a parameter counts,
     but only the looked-up rows of a table; a frozen parameter needs no gradient. The gradient
     must also match the slope of the output, except in half precision, which is too coarse.
-    Source: chapter 7.
+    Source: chapter 8.
     """
     check_tried(X, block=block)
     check_kind("block", block, nn.Module, "an nn.Module")

@@ -19,7 +19,7 @@ def batches(
         A DataLoader: one tuple of tensors per batch, reshuffled at each pass.
     Raises:
         TypeError, ValueError: see arguments.check_arrays.
-    Source: chapter 8.
+    Source: chapter 9.
     """
     check_arrays(arrays, batch_size, collate)
     dataset = TensorDataset(*arrays)
@@ -33,7 +33,7 @@ def cut_padding(batch: tuple) -> list[torch.Tensor]:
 
     Shapes:
         batch: alternately ids (batch, steps) and valid_lens (batch,)
-    Source: chapter 8.
+    Source: chapter 9.
     """
     cut = []
     for ids, valid_lens in zip(batch[::2], batch[1::2], strict=True):

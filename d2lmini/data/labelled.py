@@ -31,7 +31,7 @@ def read_labelled(
     Raises:
         ValueError: a label that is not a whole number (file and line number), or see read_rows.
         OSError: see registry.fetch.
-    Source: chapter 10.
+    Source: chapter 12.
     """
     check_arguments(num_examples=num_examples)
     texts = []
@@ -55,7 +55,7 @@ def label_batches(
     Args:
         texts: see read_labelled.
         num_steps: length to which texts are cut, including <eos>.
-    Source: chapter 10.
+    Source: chapter 12.
     """
     check_pairs("texts", texts, (str, int), "(text, label)")
     for _, label in texts:

@@ -31,7 +31,7 @@ def read_pairs(
         are ignored.
     Raises:
         ValueError, OSError: see registry.read_rows.
-    Source: chapter 8.
+    Source: chapter 9.
     """
     return [*iter_pairs(name, split, num_examples)]
 
@@ -41,7 +41,7 @@ def iter_pairs(
 ) -> Iterator[tuple[str, str]]:
     """Iterate over the pairs of read_pairs without loading them all.
 
-    Source: chapter 8.
+    Source: chapter 9.
     """
     check_arguments(num_examples=num_examples)
     rows = read_rows(name, split, PAIRS)
@@ -65,7 +65,7 @@ def within_one_word(sentences: list[str], training: list[str]) -> int:
 
     Args:
         sentences, training: strings, tokens separated by spaces.
-    Source: chapter 8.
+    Source: chapter 10.
     """
     check_arguments(sentences=sentences, training=training)
     known = set().union(*map(with_a_gap, training))
@@ -91,7 +91,7 @@ def load_data_nmt(
         ids (batch, steps), padded to the longest sentence of the batch, and lengths (batch,).
     Raises:
         ValueError, OSError: see read_pairs.
-    Source: chapter 8.
+    Source: chapter 9.
     """
     sources, targets, arrays, vocabs = [], [], [], []
     for source, target in iter_pairs(name, num_examples=num_examples):

@@ -50,7 +50,7 @@ def read_tracks(name: str | Path, split: str = "train") -> list[Track]:
         ValueError: a line that is not a position, or two positions of a pedestrian in one frame
             (file and line number); or see find_paths and read_lines.
         OSError: see registry.fetch.
-    Source: chapter 11.
+    Source: chapter 13.
     """
     tracks = []
     for path in find_paths(name, split, POSITIONS):
@@ -103,7 +103,7 @@ def path_windows(tracks: list[Track], num_steps: int, spacing: int = 10) -> Wind
         ValueError: no track is long enough.
     Warns:
         UserWarning: the steps are too long to be in metres.
-    Source: chapter 11.
+    Source: chapter 13.
     """
     check_count("num_steps", num_steps, least=2)
     check_count("spacing", spacing)

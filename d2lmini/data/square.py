@@ -34,7 +34,7 @@ def simulate_paths(
     Returns:
         Positions (num_paths, num_steps, 2) in metres, and the behaviour of each, an index into
         BEHAVIOURS.
-    Source: chapter 11.
+    Source: chapter 13.
     """
     check_arguments(num_paths=num_paths, seed=seed, num_steps=num_steps)
     dice = torch.Generator().manual_seed(seed)

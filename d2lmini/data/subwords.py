@@ -32,7 +32,7 @@ def learn_merges(sentences: list[str], num_merges: int) -> list[tuple[str, str]]
         sentences: strings, words separated by spaces; pieces never cross a space.
     Returns:
         At most num_merges pairs, in merge order; none that occurs only once.
-    Source: Sennrich et al. 2016, algorithm 1; chapter 8.
+    Source: Sennrich et al. 2016, algorithm 1; chapter 10.
     """
     check_arguments(sentences=sentences, num_merges=num_merges)
     counts = Counter(" ".join(sentences).split())
@@ -68,7 +68,7 @@ class Subwords:
 
     Args:
         merges: pairs of pieces in merge order; see learn_merges.
-    Source: Sennrich et al. 2016, section 3.2; chapter 8.
+    Source: Sennrich et al. 2016, section 3.2; chapter 10.
     """
 
     def __init__(self, merges: list[tuple[str, str]]):

@@ -19,7 +19,7 @@ def normalise(sentence: str) -> str:
 
     Returns:
         A string whose split() gives the tokens: "He’s calm!" becomes "he's calm !".
-    Source: chapter 8.
+    Source: chapter 9.
     """
     check_arguments(sentence=sentence)
     # split() also removes the no-break spaces that French puts before ! ? : and ;
@@ -29,7 +29,7 @@ def normalise(sentence: str) -> str:
 def space_marks(text: str) -> str:
     """Lower case, one apostrophe, and spaces around punctuation marks.
 
-    Source: chapter 8.
+    Source: chapter 9.
     """
     text = text.lower().replace("’", "'")  # real files mix both
     for mark, spaced in SPACED.items():
@@ -43,7 +43,7 @@ class Vocab:
     Args:
         sentences: strings, tokens separated by spaces.
         min_freq: tokens that occur less often are unknown.
-    Source: chapter 8.
+    Source: chapter 9.
     """
 
     reserved = ("<pad>", "<unk>", "<bos>", "<eos>")
@@ -91,7 +91,7 @@ def encode(
         Ids (sentences, num_steps) and valid_lens (sentences,), both int64; <eos> counts.
     Raises:
         TypeError, ValueError: sentences is a single string, vocab not a Vocab, or num_steps < 1.
-    Source: chapter 8.
+    Source: chapter 9.
     """
     check_arguments(sentences=sentences, vocab=vocab, num_steps=num_steps)
     known, unk = vocab.word_to_idx, vocab.unk

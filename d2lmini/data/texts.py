@@ -18,7 +18,7 @@ def read_texts(name: str | Path = "stories-mini", split: str = "train") -> list[
         The lines that are not blank.
     Raises:
         ValueError: all lines are blank, or see registry.find_paths and read_lines.
-    Source: chapter 13.
+    Source: chapter 15.
     """
     (path,) = find_paths(name, split, TEXTS)
     texts = [line.strip() for line in read_lines(path) if line.strip()]
@@ -38,7 +38,7 @@ def mistake_in(story: str) -> str | None:
     People can only give what they have; a pronoun must agree with the person just named; an
     answer must name the owner of the thing.
 
-    Source: chapter 13.
+    Source: chapter 15.
     """
     check_arguments(story=story)
     has, named = {}, None

@@ -1,4 +1,4 @@
-"""Exercises of chapter 6."""
+"""Exercises of chapter 7."""
 
 import torch
 from torch import nn

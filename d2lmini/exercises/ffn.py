@@ -1,4 +1,4 @@
-"""Exercises of chapter 5."""
+"""Exercises of chapter 6."""
 
 import torch
 
@@ -100,7 +100,7 @@ def with_the_one_after(X, W1, b1, W2, b2):
     return hidden @ W2.T + b2
 
 
-# The network of exercise 5.1, to be computed by hand
+# The network of exercise 6.1, to be computed by hand
 _BY_HAND = (
     torch.tensor([[[1.0, 2.0]]]),
     torch.tensor([[1.0, 1], [1, -1], [0, 2]]), torch.tensor([0.0, -1, -1]),
@@ -205,7 +205,7 @@ EXERCISES = [
             "a network without its second bias": (
                 lambda X, W1, b1, W2, b2: network(X, W1, b1, W2, 0 * b2)
             ),
-            "a network whose input is added to its output; that comes in chapter 6": (
+            "a network whose input is added to its output; that comes in chapter 7": (
                 lambda X, W1, b1, W2, b2: network(X, W1, b1, W2, b2) + X[..., : len(W2)]
             ),
             "a softmax in place of the ReLU, that is, attention over the hidden units": (

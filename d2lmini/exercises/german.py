@@ -1,4 +1,4 @@
-"""Exercises of chapter 12."""
+"""Exercises of chapter 14."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Exercises of chapter 9."""
+"""Exercises of chapter 11."""
 
 import itertools
 

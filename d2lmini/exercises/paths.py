@@ -1,4 +1,4 @@
-"""Exercises of chapter 11."""
+"""Exercises of chapter 13."""
 
 import itertools
 import math

@@ -6,7 +6,6 @@ import torch
 
 from d2lmini.check import bugs, properties
 from d2lmini.check.exercise import Exercise
-from d2lmini.modern import rotate
 from d2lmini.positions import PositionalEncoding, sinusoidal_table
 
 
@@ -60,34 +59,6 @@ def offset_only(table):
     return bool(torch.allclose(products[1:, 1:], products[:-1, :-1], atol=1e-4))
 
 
-def turned(X, frequencies=None, positions=None):
-    """Rotate each pair of features like its hand from position 0 to i."""
-    if frequencies is None:
-        frequencies = 10000 ** -(torch.arange(0, X.shape[-1], 2) / X.shape[-1])
-    if positions is None:
-        positions = torch.arange(X.shape[1])[:, None]
-    angle = positions * frequencies  # (steps, pairs)
-    x, y = X[..., 0::2], X[..., 1::2]
-    pairs = [x * angle.cos() + y * angle.sin(), y * angle.cos() - x * angle.sin()]
-    return torch.stack(pairs, dim=-1).flatten(2)  # (batch, steps, num_hiddens)
-
-
-def turned_from(X, start):
-    """Rotate X as if its first step were at position start."""
-    return rotate(X[:, None], start)[:, 0]  # for one head
-
-
-def rotary_scores(queries, keys):
-    """Scores of queries at the last positions with all keys, both rotated by position."""
-    queries = turned_from(queries, keys.shape[1] - queries.shape[1])
-    return queries @ turned_from(keys, 0).mT / math.sqrt(keys.shape[-1])
-
-
-def side_by_side(X):
-    """The inverse of apart: interleave the two halves."""
-    return torch.stack(X.chunk(2, dim=-1), dim=-1).flatten(-2)
-
-
 def _random(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
@@ -130,11 +101,6 @@ def _table_case(dice):
     if dice.number(0, 1):
         table[dice.number(0, rows - 1)] *= 1.5
     return (table,)
-
-
-def _scores_case(dice):
-    batch, fewer, more, half = sorted(dice.sizes(4))
-    return dice.normal(batch, fewer, 2 * half), dice.normal(batch, more, 2 * half)
 
 
 def counted_from_the_end(X):
@@ -184,7 +150,7 @@ EXERCISES = [
             'positions added on the batch axis; see "Adding them"': lambda X, start: (
                 bugs.PositionsOnBatch(X.shape[-1])(X)
             ),
-            "an encoding that forgets start; see chapter 7": lambda X, start: encode(
+            "an encoding that forgets start; see chapter 8": lambda X, start: encode(
                 X, 0
             ),
             "all sines first, then all cosines": halves,
@@ -299,48 +265,6 @@ EXERCISES = [
     ),
     Exercise(
         "positions-5",
-        turned,
-        [
-            (torch.tensor([[[0.0, 1.0], [0.0, 1.0]]]),),
-            (torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]),),
-            (_random(1, 3, 4),),
-            (_random(2, 3, 4),),
-            (_random(3, 6, 8),),
-        ],
-        {
-            "a turn in the wrong direction": lambda X: turned(
-                X, positions=-torch.arange(X.shape[1])[:, None]
-            ),
-            "positions that are added": lambda X: encode(X, 0),
-            'a turn by the place in the batch; see "Adding them"': lambda X: turned(
-                X, positions=torch.arange(len(X))[:, None, None]
-            ),
-            "hands that all turn at the same speed": lambda X: turned(
-                X, frequencies=1.0
-            ),
-            "an exponent that counts pairs: j / d instead of 2j / d": lambda X: turned(
-                X, 10000 ** -(torch.arange(X.shape[-1] // 2) / X.shape[-1])
-            ),
-            "pairs half the width apart, j and j + d / 2, not neighbours": lambda X: (
-                apart(turned(side_by_side(X)))
-            ),
-            "the right pairs put back as all x, then all y": lambda X: apart(turned(X)),
-        },
-        (
-            "Features 2j and 2j + 1 are the x and y of a hand; X[..., 0::2] are all the x.",
-            "Position i turns hand j by the angle i / 10000 ** (2j / d): x becomes "
-            "x * cos + y * sin.",
-            "y becomes y * cos - x * sin. Stack the two along a new last axis and flatten(2).",
-        ),
-        properties=(
-            lambda answer: properties.batch_independent(
-                lambda X, mask=None: answer(X), _random(3, 4, 8)
-            ),
-        ),
-        draw=lambda dice: _embedding_case(dice)[:1],
-    ),
-    Exercise(
-        "positions-6",
         counted_from_the_end,
         [
             (torch.zeros(1, 2, 2),),
@@ -367,64 +291,5 @@ EXERCISES = [
         ),
         draw=lambda dice: _embedding_case(dice)[:1],
         unseen=True,
-    ),
-    Exercise(
-        "positions-7",
-        rotary_scores,
-        [
-            (torch.tensor([[[0.0, 1.0]]]), torch.tensor([[[0.0, 1.0]]])),
-            (torch.tensor([[[0.0, 1.0], [0.0, 1.0]]]),) * 2,
-            (torch.tensor([[[0.0, 1.0]]]), torch.tensor([[[1.0, 1.0], [0.0, 2.0]]])),
-            (_random(2, 3, 4), _random(2, 5, 4, seed=1)),
-            (_random(1, 2, 8), _random(1, 40, 8, seed=1)),
-        ],
-        {
-            "queries that are taken for the first positions; they are the last": lambda q, k: (
-                turned(q) @ turned(k).mT / math.sqrt(k.shape[-1])
-            ),
-            "keys that are not turned": lambda q, k: (
-                turned_from(q, k.shape[1] - q.shape[1]) @ k.mT / math.sqrt(k.shape[-1])
-            ),
-            "queries that are not turned": lambda q, k: (
-                q @ turned(k).mT / math.sqrt(k.shape[-1])
-            ),
-            "scores of queries and keys as they come, without a turn": lambda q, k: (
-                q @ k.mT / math.sqrt(k.shape[-1])
-            ),
-            "scores that are not divided by the square root of the width": lambda q, k: (
-                rotary_scores(q, k) * math.sqrt(k.shape[-1])
-            ),
-            "keys that are turned the other way: the score depends on the sum of the places": (
-                lambda q, k: (
-                    turned_from(q, k.shape[1] - q.shape[1])
-                    @ turned(k, positions=-torch.arange(k.shape[1])[:, None]).mT
-                    / math.sqrt(k.shape[-1])
-                )
-            ),
-            "turns in the other direction, of both": lambda q, k: (
-                turned(
-                    q,
-                    positions=-torch.arange(k.shape[1] - q.shape[1], k.shape[1])[
-                        :, None
-                    ],
-                )
-                @ turned(k, positions=-torch.arange(k.shape[1])[:, None]).mT
-                / math.sqrt(k.shape[-1])
-            ),
-            "pairs half the width apart, j and j + d / 2, not neighbours": lambda q, k: (
-                rotary_scores(side_by_side(q), side_by_side(k))
-            ),
-            "positions that are added to queries and keys, not turns": lambda q, k: (
-                encode(q, k.shape[1] - q.shape[1])
-                @ encode(k, 0).mT
-                / math.sqrt(k.shape[-1])
-            ),
-        },
-        (
-            "Key j stands at position j. Where does the first of the queries stand?",
-            "At keys.shape[1] - queries.shape[1]. Turn both as in exercise 3.5, each by its place.",
-            "Then queries @ keys.transpose(1, 2), divided by the square root of the width.",
-        ),
-        draw=_scores_case,
     ),
 ]

@@ -1,4 +1,4 @@
-"""Exercises of chapter 10."""
+"""Exercises of chapter 12."""
 
 import torch
 

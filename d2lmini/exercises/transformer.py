@@ -1,4 +1,4 @@
-"""Exercises of chapter 7."""
+"""Exercises of chapter 8."""
 
 import torch
 
@@ -392,7 +392,7 @@ EXERCISES = [
         EncoderBlock.forward,
         list(_blocks()),
         {
-            "pre-norm instead of post-norm; see chapter 6": _pre_norm,
+            "pre-norm instead of post-norm; see chapter 7": _pre_norm,
             "X instead of Y in the second add & norm": _input_again,
             "X and Y exchanged in the first add & norm: dropout must hit the branch": (
                 _first_exchanged
@@ -403,7 +403,7 @@ EXERCISES = [
             "add & norm without its dropout, which one of the blocks has": _without_dropout,
             "the two add & norms in each other's place": _norms_exchanged,
             "the first add & norm twice": _first_norm_twice,
-            "a block without residual connections; see chapter 6": _no_residual,
+            "a block without residual connections; see chapter 7": _no_residual,
             "attention without the mask": lambda block, X, _: EncoderBlock.forward(
                 block, X
             ),
@@ -417,7 +417,7 @@ EXERCISES = [
             "the first half of a block": lambda block, X, mask: block.addnorm1(
                 X, block.attention(X, X, X, mask)
             ),
-            "sums without their norms; see chapter 6": _no_norms,
+            "sums without their norms; see chapter 7": _no_norms,
             "the network before the attention": network_first,
         },
         (

@@ -1,4 +1,4 @@
-"""The diagram of the whole Transformer, for the preface and chapter 7."""
+"""The diagram of the whole Transformer, for the preface and chapter 8."""
 
 from d2lmini.figures.plots import show_flow
 
@@ -6,7 +6,7 @@ from d2lmini.figures.plots import show_flow
 def show_transformer():
     """Draw encoder and decoder from tokens to logits, with shapes on the arrows.
 
-    Source: Vaswani et al. 2017, figure 1; chapter 7.
+    Source: Vaswani et al. 2017, figure 1; chapter 8.
     """
     boxes = {
         "encoder": (0.3, 1.75, 2.6, 2.4, "", "frame"),

@@ -1,4 +1,4 @@
-// Chapter 12: a German caption, its translation, and a line for each attention weight.
+// Chapter 14: a German caption, its translation, and a line for each attention weight.
 import { choice, make, show, steady, strangersNote, textField } from "./matrix.js";
 import { among, controlState, figure, isText, upTo } from "./frame.js";
 import { makeNet, normalise, RESERVED, wordsOf } from "./forward.js";

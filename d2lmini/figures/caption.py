@@ -25,14 +25,14 @@ def explore_caption(
     """Show which word attends to which in a trained encoder-decoder that runs in the browser.
 
     Args:
-        state_dict: of an EncoderDecoder of chapter 7.
+        state_dict: of an EncoderDecoder of chapter 8.
         src_tokens, tgt_tokens: the vocabularies' tokens, by id.
         num_heads: of the net.
         num_steps: maximum length of source and target, including <eos>.
         examples: captions; the first is shown initially.
         translation: the network's translation of the first caption, for the still picture.
         cross: its cross-attention, (layers, heads, queries, keys).
-    Source: chapter 12.
+    Source: chapter 14.
     """
     numbers = on_cpu(state_dict)
     for name in numbers.keys() & POSITIONS:

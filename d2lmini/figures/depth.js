@@ -1,4 +1,4 @@
-// Chapter 6: signal and gradient in a deep stack with four wirings.
+// Chapter 7: signal and gradient in a deep stack with four wirings.
 import { make, show, slider } from "./matrix.js";
 import { among, between, controlState, figure, upTo } from "./frame.js";
 import { lines } from "./lines.js";

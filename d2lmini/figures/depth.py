@@ -34,7 +34,7 @@ def explore_depth(depth=32, scale=1.0) -> Figure:
         depth: number of layers: 2, 6, 12, 18, 32, 50 or 100.
         scale: of the initial weights, between 0 and 3; 1 is the initialisation of nn.Linear,
             √6 = 2.45 that of He et al. There are no biases.
-    Source: chapter 6.
+    Source: chapter 7.
     """
     state = {"depth": depth, "scale": scale, "layer": depth // 2}
     net = start()

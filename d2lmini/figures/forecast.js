@@ -1,4 +1,4 @@
-// Chapter 11: forecasts from observed positions, with the names of the package.
+// Chapter 13: forecasts from observed positions, with the names of the package.
 //
 // A path is an array of [x, y] in metres, one every stepSeconds seconds.
 import { linear, sinusoid } from "./forward.js";

@@ -1,4 +1,4 @@
-// The forward pass of chapters 2 to 7, in the order and with the names of the package.
+// The forward pass of chapters 2 to 8, in the order and with the names of the package.
 //
 // A matrix is an array of rows, a row an array of numbers; computed in double precision.
 
@@ -174,7 +174,7 @@ export function makeNet(data, bytes) {
     return result; // logits (steps, vocabulary); self and cross: [layer][head].weights
   }
 
-  // Pooling by a learned query, and class probabilities: chapter 10.
+  // Pooling by a learned query, and class probabilities: chapter 12.
   function classify(memory) {
     const [query] = P["pooling.query.weight"];
     const weights = softmax(memory.map((x) => dot(query, x)));

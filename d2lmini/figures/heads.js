@@ -1,4 +1,4 @@
-// Chapter 4: the input features that each head reads.
+// Chapter 5: the input features that each head reads.
 import { choice, make, matrix, show, slider, steady } from "./matrix.js";
 import { among, between, controlState, figure, upTo } from "./frame.js";
 import { attend, linear } from "./forward.js";

@@ -32,7 +32,7 @@ def explore_heads(num_heads=2, order="project", feature=0, amount=2.0) -> Figure
         order: "project", as MultiHeadAttention does; "split", as bugs.SplitThenProject, whose
             heads share one small matrix; "own", the same with a matrix for each head.
         feature, amount: the feature of the first word to change, and by how much.
-    Source: chapter 4.
+    Source: chapter 5.
     """
     state = {
         "num_heads": num_heads,

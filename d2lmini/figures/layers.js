@@ -1,4 +1,4 @@
-// Chapters 5 and 6: which positions does a change of one token's vector affect?
+// Chapters 6 and 7: which positions does a change of one token's vector affect?
 import { choice, matrix, show, slider } from "./matrix.js";
 import { among, between, controlState, each, figure, upTo } from "./frame.js";
 import { layerNorm, linear } from "./forward.js";

@@ -49,7 +49,7 @@ def explore_layers(layer="layer", position=2, amounts=(2.0, 0.0, 0.0, 0.0)) -> F
         layer: "ffn", "layer", "batch" or "wrong", the last for steps and features at once.
         position: the token to change, 0 to 5.
         amounts: the changes of its four features.
-    Source: chapters 5 and 6.
+    Source: chapters 6 and 7.
     """
     state = {"layer": layer, "position": position, "amounts": list(amounts)}
     generator = torch.Generator().manual_seed(0)

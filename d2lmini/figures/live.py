@@ -26,7 +26,7 @@ class Live(Figure):
             the largest number, high; for a matrix: title, rows, rows_are, columns_are and, as its
             columns form groups, group (their size) and group_is.
         tries: as for Figure.
-    Source: chapter 4.
+    Source: chapter 5.
     """
 
     runs = traitlets.Dict().tag(sync=True)

@@ -1,4 +1,4 @@
-// Chapter 7: a small encoder-decoder; the reader's sentence passes through its blocks.
+// Chapter 8: a small encoder-decoder; the reader's sentence passes through its blocks.
 import { make, matrix, show, slider, strangersNote, textField } from "./matrix.js";
 import { controlState, figure, isText, player, upTo } from "./frame.js";
 import { makeNet, RESERVED, softmax, wordsOf } from "./forward.js";

@@ -72,11 +72,11 @@ def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, sentence) -> 
     """Show the encoder-decoder as a diagram; the reader's sentence passes through its blocks.
 
     Args:
-        state_dict: of a small EncoderDecoder of chapter 7.
+        state_dict: of a small EncoderDecoder of chapter 8.
         src_tokens, tgt_tokens: the vocabularies' tokens, by id.
         num_heads: of the net.
         sentence: the first one shown, of known tokens.
-    Source: chapter 7.
+    Source: chapter 8.
     """
     numbers = on_cpu(state_dict)
     width = numbers["encoder.embedding.embedding.weight"].shape[1]

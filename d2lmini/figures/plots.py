@@ -47,7 +47,7 @@ def show_heatmaps(
         digits: decimals of the numbers in the cells; None = no numbers.
     Raises:
         ValueError: matrices is not four-dimensional, or labels do not fit.
-    Source: chapter 9.
+    Source: chapter 11.
     """
     if hasattr(matrices, "detach"):  # a tensor, of any dtype, on any device
         matrices = matrices.detach().float().cpu()
@@ -134,7 +134,7 @@ def show_curves(
         curves: label -> (points,) or (runs, points); the band is one standard deviation,
             limited to the range of the runs.
         xscale, yscale: "linear" or "log"; a logarithmic x axis with few points labels each.
-    Source: chapter 8.
+    Source: chapter 9.
     """
     check_kind("curves", curves, dict, "a dictionary, label -> numbers")
     for label, y in curves.items():
@@ -166,7 +166,7 @@ def show_table(frame, digits):
 
     Args:
         digits: decimals.
-    Source: chapter 8.
+    Source: chapter 10.
     """
     from IPython.display import HTML
 

@@ -17,7 +17,7 @@ def show_square(panels, background=None):
         panels: title -> (past, futures): past (steps, 2) is drawn in black, futures is a
             dictionary, label -> (steps, 2).
         background: (paths, steps, 2), drawn in grey in every panel.
-    Source: chapter 11.
+    Source: chapter 13.
     """
     check_kind("panels", panels, dict, "a dictionary, title -> (past, futures)")
     columns = min(3, len(panels))

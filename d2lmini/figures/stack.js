@@ -1,4 +1,4 @@
-// Chapter 6: a stack of ReLU layers with four wirings, forward and backward.
+// Chapter 7: a stack of ReLU layers with four wirings, forward and backward.
 import { dot } from "./forward.js";
 
 export const WIRINGS = ["plain", "shortcuts", "post-norm", "pre-norm"];

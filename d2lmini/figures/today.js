@@ -1,4 +1,4 @@
-// The forward pass of chapter 13's language model, token by token, with the names of modern.py.
+// The forward pass of chapter 15's language model, token by token, with the names of modern.py.
 import { attend, dot, linear, maskedSoftmax } from "./forward.js";
 import { numbersOf } from "./weights.js";
 

@@ -1,4 +1,4 @@
-// Chapter 8: the training run of the page, epoch by epoch.
+// Chapter 9: the training run of the page, epoch by epoch.
 import { choice, make, matrix, show, slider, steady } from "./matrix.js";
 import { controlState, figure, player, upTo } from "./frame.js";
 import { lines } from "./lines.js";

@@ -15,7 +15,7 @@ def explore_training(losses, checkpoints, pairs) -> Figure:
         losses: the loss of every epoch, in nats.
         checkpoints: epoch -> for each pair, what predict_seq2seq returned after that epoch.
         pairs: sentences and their reference translations.
-    Source: chapter 8.
+    Source: chapter 9.
     """
     sentences = [
         {

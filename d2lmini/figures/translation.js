@@ -1,4 +1,4 @@
-// The translation of a sentence, with everything that the figure of chapter 9 shows.
+// The translation of a sentence, with everything that the figure of chapter 11 shows.
 import { normalise } from "./forward.js";
 import { lossOf, search, searching } from "./search.js";
 

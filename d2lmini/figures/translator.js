@@ -1,4 +1,4 @@
-// Chapter 9: trained translators, with all of their attention, from one forward pass.
+// Chapter 11: trained translators, with all of their attention, from one forward pass.
 import { checkbox, choice, make, matrix, show, slider, strangersNote, textField } from "./matrix.js";
 import { among, controlState, each, figure, isText, upTo } from "./frame.js";
 import { makeNet } from "./forward.js";

@@ -32,7 +32,7 @@ def explore_translator(
     Optionally also a large one that works on subwords.
 
     Args:
-        state_dict: of an EncoderDecoder of chapter 7.
+        state_dict: of an EncoderDecoder of chapter 8.
         src_tokens, tgt_tokens: the vocabularies' tokens, by id.
         num_heads: of the net.
         num_steps: maximum length of source and target, including <eos>.
@@ -43,7 +43,7 @@ def explore_translator(
         large: the large translator: see SubwordTranslator.parts.
         large_examples: English sentences for it.
         large_step: like step, for the first of them.
-    Source: chapter 9.
+    Source: chapter 11.
     """
     numbers = on_cpu(state_dict)
     num_layers, bits = len(cross), bits_of(numbers)

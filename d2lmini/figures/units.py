@@ -32,7 +32,7 @@ def explore_units(keys, biases, values, token=(0.35, 0.3)) -> Figure:
         keys: (3, 2), a row per unit; between -3 and 3, as are the others.
         biases, values: (3,), the bias and the output weight of each unit.
         token: the features a and b, between -0.5 and 1.5.
-    Source: chapter 5.
+    Source: chapter 6.
     """
     units = torch.cat([keys, biases[:, None], values[:, None]], dim=1)  # (3, 4)
     state = {"token": list(token), "units": units.tolist(), "unit": 2, "relu": True}

@@ -1,4 +1,4 @@
-// Chapter 10: a review classifier, and the effect of each word on its verdict.
+// Chapter 12: a review classifier, and the effect of each word on its verdict.
 import { choice, make, matrix, show, steady, strangersNote, textField } from "./matrix.js";
 import { controlState, figure, isText, upTo } from "./frame.js";
 import { makeNet, RESERVED, wordsOf } from "./forward.js";

@@ -15,14 +15,14 @@ def explore_verdict(
     """Show the verdict of a trained classifier, in the browser, and the effect of each word on it.
 
     Args:
-        state_dict: of a Classifier of chapter 10 with a TransformerEncoder.
+        state_dict: of a Classifier of chapter 12 with a TransformerEncoder.
         tokens: the vocabulary's tokens, by id.
         num_heads, num_layers: of the encoder.
         num_steps: maximum length of a review, including <eos>.
         examples: reviews; the first is shown initially.
         labels: the names of the classes.
         first: the result of classify on the first example, for the still picture.
-    Source: chapter 10.
+    Source: chapter 12.
     """
     numbers = on_cpu(state_dict)
     data = {

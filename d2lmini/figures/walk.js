@@ -1,4 +1,4 @@
-// Chapter 11: an observed path to drag, with the forecasts of the net and of constant velocity.
+// Chapter 13: an observed path to drag, with the forecasts of the net and of constant velocity.
 import { choice, make, matrix, show, slider } from "./matrix.js";
 import { among, between, controlState, each, figure, upTo } from "./frame.js";
 import { makeNet } from "./forward.js";

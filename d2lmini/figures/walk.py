@@ -30,12 +30,12 @@ def explore_walk(state_dict, num_heads, num_layers, examples, seen, first) -> Fi
     """Show the forecasts of a trained net, in the browser, for an observed path to drag.
 
     Args:
-        state_dict: of a Forecaster of chapter 11 with a PathEncoder.
+        state_dict: of a Forecaster of chapter 13 with a PathEncoder.
         num_heads, num_layers: of the encoder.
         examples: name -> (past, future), each (steps, 2), on the square of data/square.py.
         seen: (paths, steps, 2), drawn in grey: where people walk.
         first: the forecast for the first example, means (steps, 2), for the still picture.
-    Source: chapter 11.
+    Source: chapter 13.
     """
     numbers = on_cpu(state_dict)
     data = {

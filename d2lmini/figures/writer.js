@@ -1,4 +1,4 @@
-// Chapter 13: a small language model writes, and its cache grows.
+// Chapter 15: a small language model writes, and its cache grows.
 import { choice, make, matrix, show, slider, steady, strangersNote, textField } from "./matrix.js";
 import { between, controlState, each, figure, isText, upTo } from "./frame.js";
 import { dot, normalise, RESERVED } from "./forward.js";

@@ -32,10 +32,10 @@ def explore_writer(net, tokens, prompts) -> Figure:
     """Show the next-token candidates and the cache of a trained language model, in the browser.
 
     Args:
-        net: a LanguageModel of chapter 13.
+        net: a LanguageModel of chapter 15.
         tokens: the vocabulary's tokens, by id.
         prompts: prefixes of texts; the first is shown initially.
-    Source: chapter 13.
+    Source: chapter 15.
     """
     numbers = on_cpu(net.state_dict())
     attention = net.blocks[0].attention

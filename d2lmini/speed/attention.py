@@ -29,7 +29,7 @@ def fast_dropout(X: Tensor, probability: float) -> Tensor:
         probability: of zeroing an element; the others are divided by 1 - probability.
     Raises:
         TypeError, ValueError: X is not a tensor, or probability lies outside [0, 1].
-    Source: Srivastava et al. 2014; chapter 13.
+    Source: Srivastava et al. 2014; the page "Making it fast".
     """
     check_kind("X", X, Tensor, "a torch.Tensor")
     check_arguments(probability=probability)

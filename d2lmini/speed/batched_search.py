@@ -36,7 +36,7 @@ def translate_all(
         The translations, in the order of the sentences.
     Raises:
         TypeError, ValueError: sentences is one string, or one of them is empty.
-    Source: chapter 8.
+    Source: chapter 10.
     """
     check_arguments(net=net, src_vocab=src_vocab, tgt_vocab=tgt_vocab)
     check_arguments(num_steps=num_steps, device=device, beam_size=beam_size)
@@ -65,7 +65,7 @@ def translate_ids(
         src: (sentences, steps), valid_lens: (sentences,): as encode returns them
     Returns:
         The tokens of each translation, separated by spaces.
-    Source: chapter 8.
+    Source: chapter 10.
     """
     net.to(device)
     order, found = valid_lens.argsort(), [""] * len(src)  # batches with little padding
@@ -103,7 +103,7 @@ def at_random(
         generator: random number generator, on the device of the network.
     Raises:
         TypeError, ValueError: temperature is not above 0, or top_k less than 1.
-    Source: chapter 8.
+    Source: chapter 10.
     """
     check_arguments(temperature=temperature, top_k=top_k)
 
@@ -133,7 +133,7 @@ def generate(
         A Hypothesis for each sentence.
     Raises:
         TypeError, ValueError: see arguments.check_search.
-    Source: chapter 8.
+    Source: chapter 10.
     """
     check_search(net, src, bos, eos, num_steps, batch="batch")
     memory = net.encoder(src, src_valid_lens)  # (batch, source steps, num_hiddens)
@@ -174,7 +174,7 @@ def extend(
     Returns:
         The texts (texts, steps + num_steps at most) and the log-probability of what was added
         to each, (texts,).
-    Source: chapters 8 and 13.
+    Source: chapters 10 and 15.
     """
     check_integers("tokens", tokens, "texts", "steps")
     check_arguments(num_steps=num_steps, choose=choose, eos=eos)
@@ -223,7 +223,7 @@ def beam_search_batch(
     Shapes, Raises: as for generate, and beam_size is less than 1.
     Returns:
         What beam_search returns, for each sentence.
-    Source: Sutskever et al. 2014, section 3.2; chapter 8.
+    Source: Sutskever et al. 2014, section 3.2; chapter 10.
     """
     check_search(net, src, bos, eos, num_steps, beam_size, batch="batch")
     memory = net.encoder(src, src_valid_lens)  # (batch, source steps, num_hiddens)

@@ -66,7 +66,7 @@ class Checkpoint:
         every: training steps between saves; each epoch also ends with one.
     Raises:
         TypeError, ValueError: path is not a path; every is less than 1.
-    Source: chapter 13.
+    Source: the page "Making it fast".
     """
 
     def __init__(self, path: str | Path, every: int | None = None):

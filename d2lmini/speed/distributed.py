@@ -36,7 +36,7 @@ class Team:
     training step the gradients are averaged, so that all processes make the same update: the one
     that a single process would make on the whole batch.
 
-    Source: Li et al. 2020; chapter 13.
+    Source: Li et al. 2020; the page "Making it fast".
     """
 
     def __init__(self, device: torch.device):

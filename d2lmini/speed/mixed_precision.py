@@ -21,7 +21,7 @@ class MixedPrecisionStep:
     Raises:
         TypeError, ValueError: dtype is another; num_parts is less than 1, or more than 1 where
             several processes train.
-    Source: Micikevicius et al. 2018; chapter 13.
+    Source: Micikevicius et al. 2018; the page "Making it fast".
     """
 
     def __init__(self, device, dtype=torch.bfloat16, num_parts=1):

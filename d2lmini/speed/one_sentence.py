@@ -20,7 +20,7 @@ def fast_greedy_search(net, src, src_valid_lens, bos, eos, num_steps):
     Args:
         net: an EncoderDecoder of a TransformerEncoder and a TransformerDecoder.
     Shapes, Returns, Raises: as for generation.greedy_search.
-    Source: chapter 13.
+    Source: the page "Making it fast".
     """
     check_search(net, src, bos, eos, num_steps)
     length = src.shape[1] if src_valid_lens is None else src_valid_lens.item()

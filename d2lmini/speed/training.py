@@ -22,7 +22,7 @@ def train(
         step: called on each batch: train_step, or a mixed_precision.MixedPrecisionStep.
         The others: as training.train.
     Returns, Raises: as training.train; and ValueError if checkpoint is from another training run.
-    Source: chapter 13.
+    Source: the page "Making it fast".
     """
     check_training(
         net, batches, loss, lr, num_epochs, device, val_batches, keep_best, unit

@@ -15,7 +15,7 @@ def try_gpu() -> torch.device:
         ValueError: D2LMINI_DEVICE is not cpu, cuda or mps, or is not available here.
     Warns:
         RuntimeWarning: mps gives wrong results on this machine, so the CPU is used.
-    Source: chapter 8.
+    Source: chapter 9.
     """
     available = {
         "cpu": True,

@@ -15,7 +15,7 @@ def recorded_runs(name: str):
         A pandas table with a row per run: its settings, its seed and its results as columns.
     Raises:
         FileNotFoundError: there is no such experiment.
-    Source: chapter 8.
+    Source: chapter 10.
     """
     from pandas import DataFrame  # slow to import, so only here
 

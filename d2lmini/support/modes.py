@@ -10,7 +10,7 @@ from torch import nn
 def eval_mode(net: nn.Module) -> Iterator[None]:
     """Put net in eval mode, and restore the mode of each part afterwards.
 
-    Source: chapter 8.
+    Source: chapter 9.
     """
     modes = {module: module.training for module in net.modules()}
     net.eval()

@@ -28,7 +28,7 @@ class AttentionPooling(nn.Module):
         X: (batch, steps, num_hiddens)
         mask: broadcastable to (batch, 1, steps), True = may be pooled
         result: (batch, num_hiddens)
-    Source: Yang et al. 2016, section 2.2; chapter 10.
+    Source: Yang et al. 2016, section 2.2; chapter 12.
     """
 
     def __init__(self, num_hiddens):
@@ -60,7 +60,7 @@ class Classifier(nn.Module):
     Shapes:
         tokens: (batch, steps), integers; valid_lens: (batch,), None = no padding
         result: (batch, num_classes), logits
-    Source: chapter 10.
+    Source: chapter 12.
     """
 
     def __init__(self, encoder, num_hiddens, num_classes, dropout):
@@ -87,7 +87,7 @@ def classification_loss(net, batch):
         batch: (tokens, valid_lens, labels), as label_batches makes them.
     Returns:
         Mean nats per text, and the number of texts.
-    Source: chapter 10.
+    Source: chapter 12.
     """
     check_parts(batch, "tokens", "valid_lens", "labels")
     tokens, valid_lens, labels = batch
@@ -103,7 +103,7 @@ def classification_accuracy(net, batch):
     Args: as for classification_loss.
     Returns:
         The share, and the number of texts.
-    Source: chapter 10.
+    Source: chapter 12.
     """
     check_parts(batch, "tokens", "valid_lens", "labels")
     tokens, valid_lens, labels = batch
@@ -115,7 +115,7 @@ def classification_accuracy(net, batch):
 class Verdict(NamedTuple):
     """The result of classify.
 
-    Source: chapter 10.
+    Source: chapter 12.
     """
 
     label: int
@@ -132,7 +132,7 @@ def classify(net, text: str, vocab: Vocab, num_steps: int, device) -> Verdict:
         num_steps: maximum length in tokens with <eos>; longer texts are cut.
     Raises:
         TypeError, ValueError: an argument has the wrong type or value, or no word is known.
-    Source: chapter 10.
+    Source: chapter 12.
     """
     check_arguments(net=net, text=text, vocab=vocab, device=device)
     check_count("num_steps", num_steps, least=2)  # a word and <eos>

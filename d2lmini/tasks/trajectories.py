@@ -1,4 +1,4 @@
-"""Predict where pedestrians walk: the stacks of chapter 7 on positions instead of words."""
+"""Predict where pedestrians walk: the stacks of chapter 8 on positions instead of words."""
 
 import math
 
@@ -24,7 +24,7 @@ def constant_velocity(past: torch.Tensor, num_steps: int) -> torch.Tensor:
         past: (batch, past steps, 2), metres; result: (batch, num_steps, 2)
     Raises:
         TypeError, ValueError: see arguments.check_path.
-    Source: chapter 11.
+    Source: chapter 13.
     """
     check_arguments(past=past, num_steps=num_steps)
     step = past[:, -1:] - past[:, -2:-1]  # (batch, 1, 2)
@@ -41,7 +41,7 @@ def displacement_errors(predicted: torch.Tensor, future: torch.Tensor):
         The mean distance over all positions, and over the final positions (ADE and FDE).
     Raises:
         TypeError, ValueError: the shapes differ, or future is not finite.
-    Source: chapter 11.
+    Source: chapter 13.
     """
     check_floats("predicted", predicted, "batch", "steps", 2)
     check_finite("future", future, *predicted.shape)
@@ -58,7 +58,7 @@ def motion_features(past: torch.Tensor) -> torch.Tensor:
         past: (batch, steps, 2), metres, at least two steps; result: (batch, steps, 6)
     Raises:
         TypeError, ValueError: see arguments.check_path.
-    Source: chapter 11.
+    Source: chapter 13.
     """
     check_arguments(past=past)
     velocity = past.diff(dim=1) / STEP_SECONDS  # (batch, steps - 1, 2)
@@ -77,7 +77,7 @@ class FeatureEmbedding(nn.Module):
         dropout: probability, after the positions are added.
     Shapes:
         features: (batch, steps, num_features); result: (batch, steps, num_hiddens)
-    Source: chapter 11.
+    Source: chapter 13.
     """
 
     def __init__(self, num_features, num_hiddens, dropout):
@@ -97,7 +97,7 @@ class PathEncoder(nn.Module):
         past: (batch, steps, 2), metres
         valid_lens: (batch,), the number of real steps of each path; None = all
         result: (batch, steps, num_hiddens)
-    Source: chapter 11.
+    Source: chapter 13.
     """
 
     def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout):
@@ -125,7 +125,7 @@ class PathDecoder(nn.Module):
         memory_mask: broadcastable to (batch, heads, steps, past steps), True = may attend
     Returns:
         The predicted next steps (batch, steps, 2), and the caches for the next call.
-    Source: chapter 11.
+    Source: chapter 13.
     """
 
     def __init__(self, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout):
@@ -154,7 +154,7 @@ def steps_between(past: torch.Tensor, future: torch.Tensor):
         Both are (batch, steps, 2).
     Raises:
         TypeError, ValueError: see arguments.check_path.
-    Source: chapter 11.
+    Source: chapter 13.
     """
     check_arguments(past=past)
     check_finite("future", future, len(past), "steps", 2)
@@ -171,7 +171,7 @@ def walking_loss(net, batch):
         batch: past (batch, past steps, 2) and future (batch, steps, 2), metres.
     Returns:
         Mean metres per step, and the number of steps.
-    Source: chapter 11.
+    Source: chapter 13.
     """
     past, future = batch
     given, following = steps_between(past, future)
@@ -190,7 +190,7 @@ def roll_out(net, past: torch.Tensor, num_steps: int) -> torch.Tensor:
         past: (batch, past steps, 2), metres; result: (batch, num_steps, 2)
     Raises:
         TypeError, ValueError: see arguments.check_path.
-    Source: chapter 11.
+    Source: chapter 13.
     """
     check_arguments(net=net, past=past, num_steps=num_steps)
     step = past[:, -1:] - past[:, -2:-1]  # the last observed step serves as <bos>
@@ -215,7 +215,7 @@ class Forecaster(nn.Module):
     Returns:
         Means (batch, num_steps, 2) in metres, and the logarithms of the standard deviations
         (batch, num_steps), the same in both directions.
-    Source: chapter 11.
+    Source: chapter 13.
     """
 
     def __init__(self, encoder, num_hiddens, num_steps):
@@ -240,7 +240,7 @@ def gaussian_loss(means, log_sigmas, future):
         means, future: (batch, steps, 2), metres; log_sigmas: (batch, steps)
     Returns:
         Mean nats per position.
-    Source: Bishop 1994, equation 23; chapter 11.
+    Source: Bishop 1994, equation 23; chapter 13.
     """
     check_floats("means", means, "batch", "steps", 2)
     check_finite("future", future, *means.shape)
@@ -260,7 +260,7 @@ def forecasting_loss(net, batch):
         batch: past (batch, past steps, 2) and future (batch, steps, 2), metres.
     Returns:
         Their sum, and the number of positions.
-    Source: chapter 11.
+    Source: chapter 13.
     """
     past, future = batch
     means, log_sigmas = net(past)
@@ -274,7 +274,7 @@ def coverage(means, log_sigmas, future, probability: float) -> float:
 
     Shapes:
         means, future: (batch, steps, 2), metres; log_sigmas: (batch, steps)
-    Source: chapter 11.
+    Source: chapter 13.
     """
     check_floats("means", means, "batch", "steps", 2)
     check_finite("future", future, *means.shape)

@@ -42,7 +42,7 @@ class Look(NamedTuple):
 
 
 class SubwordTranslator:
-    """The network of chapter 7 on subwords, with one embedding for both languages.
+    """The network of chapter 8 on subwords, with one embedding for both languages.
 
     The same matrix embeds source and target, and is also the output matrix.
 
@@ -51,7 +51,7 @@ class SubwordTranslator:
         tokens: the pieces in the order of their ids, without the reserved ones.
         sizes: num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout.
         num_steps: maximum sentence length in pieces with <eos>.
-    Source: Press and Wolf 2017; chapter 8.
+    Source: Press and Wolf 2017; chapter 10.
     """
 
     def __init__(self, merges, tokens, sizes, num_steps=40):

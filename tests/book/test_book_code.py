@@ -95,6 +95,19 @@ def test_every_public_definition_is_shown_once():
         assert found == dict.fromkeys(public, 1), f"show each once: {file}"
 
 
+def test_a_docstring_names_the_chapter_that_shows_the_definition():
+    wrong = []
+    for file, name, _, notebook in shown():
+        nodes = ast.parse((ROOT / file).read_text(encoding="utf-8")).body
+        (node,) = (node for node in nodes if name_of(node) == name)
+        documented = isinstance(node, (ast.ClassDef, ast.FunctionDef))
+        said = documented and ast.get_docstring(node) or ""
+        named = re.search(r"Source:.*chapters? ([\d and]+)\.", said)
+        if named and str(int(notebook[:2])) not in named[1].split(" and "):
+            wrong.append(f"{file}: {name} is in {notebook}")
+    assert not wrong
+
+
 # Six bare numbers in a row do not say which is which.
 MANY_SIZES = {
     name

@@ -32,15 +32,15 @@ def users():
 def test_what_one_notebook_uses_runs_one_notebook(users):
     assert users["exercises/puzzles.py"] == {"mask-puzzles"}
     assert users["exercises/masks.py"] == users["figures/masks.js"] == {"02-masks"}
-    assert users["figures/walk.py"] == {"11-walking-on"}
-    assert users["results/eth-ucy-choice.json"] == {"11-walking-on"}
+    assert users["figures/walk.py"] == {"13-walking-on"}
+    assert users["results/eth-ucy-choice.json"] == {"13-walking-on"}
     assert not [file for file in users if file.startswith("course/")]
 
 
 def test_what_many_use_runs_them_all(users):
     assert len(users["masks.py"]) > 14
     assert {row.file for row in EXERCISE_PAGES.values()} <= users["check/grading.py"]
-    assert {"09-attention-maps", "13-after-the-transformer"} <= users["training.py"]
+    assert {"11-attention-maps", "15-language-models"} <= users["training.py"]
 
 
 def test_a_name_leads_to_the_module_that_defines_it():

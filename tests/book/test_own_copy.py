@@ -4,11 +4,23 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from d2lmini.course.carrying import STUB
 from tools.own_copy import update
 
 
 def write(path, *sources):
     cells = [new_markdown_cell("# Title"), *map(new_code_cell, sources)]
+    nbformat.write(new_notebook(cells=cells), path)
+
+
+def write_exercises(path, bodies):
+    """A notebook with an answer cell for each id and name -> body."""
+    cells = [
+        new_code_cell(
+            f'def answer():\n    {body}\n\n\ncheck.exercise("{name}", answer)', id=key
+        )
+        for (key, name), body in bodies.items()
+    ]
     nbformat.write(new_notebook(cells=cells), path)
 
 
@@ -83,3 +95,27 @@ def test_a_notebook_that_cannot_be_read_is_left_alone(folders):
     write(book / "a.ipynb", "new")
     assert update(book, own) == ["a.ipynb"]
     assert (own / "a.ipynb").read_text("utf-8") == "{ half a file"
+
+
+def test_answers_follow_their_exercises_into_other_notebooks(folders, capsys):
+    book, own = folders
+    first, second, third = ("k1", "a-1"), ("k2", "a-2"), ("k3", "a-3")
+    write_exercises(book / "a.ipynb", dict.fromkeys([first, second, third], STUB))
+    write_exercises(book / "d.ipynb", {("k4", "d-1"): STUB})
+    update(book, own)
+    answers = {first: "return 1", second: "return 2", third: STUB}
+    write_exercises(own / "a.ipynb", answers)
+    write_exercises(own / "d.ipynb", {("k4", "d-1"): "return 4"})
+    # The second moves and has another name now, the third its name; d and b leave the book.
+    write_exercises(book / "a.ipynb", {first: STUB, ("k3", "a-2"): STUB})
+    write_exercises(book / "c.ipynb", {("k2", "c-1"): STUB})
+    for name in ("b.ipynb", "d.ipynb"):
+        (book / name).unlink()
+    for _ in range(2):
+        assert update(book, own) == []
+        a, (c,) = code(own / "a.ipynb"), code(own / "c.ipynb")
+        assert "return 1" in a[0] and STUB in a[1] and '"a-2"' in a[1]
+        assert "return 2" in c and '"c-1"' in c
+        assert not (own / "b.ipynb").exists()
+        assert {p.name for p in (own / "older").iterdir()} == {"a.ipynb", "d.ipynb"}
+    assert "c-1: your answer is in c.ipynb now." in capsys.readouterr().out

@@ -6,7 +6,7 @@ pytestmark = pytest.mark.thorough
 
 FIGURE = ".d2lmini-figure"
 # Pages with an animated figure, and the name of its play button.
-FILMS = {"book/08-training.html": "Play", "book/index.html": "Write it again"}
+FILMS = {"book/09-training.html": "Play", "book/index.html": "Write it again"}
 
 
 class Film:
@@ -124,7 +124,7 @@ def test_a_finger_drags_the_query(visit):
     [
         ("01-from-codes-to-attention", ".matrix table"),
         ("03-positions", ".curves svg"),
-        ("11-walking-on", ".square"),
+        ("13-walking-on", ".square"),
     ],
 )
 def test_a_page_scrolls_under_a_finger_on_a_figure(visit, name, part):

@@ -77,7 +77,7 @@ def test_a_card_leads_to_its_figure(visit):
 
 def test_code_is_large_enough_and_fits(visit):
     """88 characters fit beside both bars of a laptop's screen, at 0.82 of the prose or more."""
-    page = visit("file", "book/07-transformer.html", width=1280).page
+    page = visit("file", "book/08-transformer.html", width=1280).page
     size = "e => parseFloat(getComputedStyle(e).fontSize)"
     prose = page.locator(".bd-article > section > p").first.evaluate(size)
     code = page.locator(".cell_input pre").first

@@ -128,10 +128,10 @@ def test_a_picture_of_the_page(visit, width, page_name, pytestconfig):
 
 def test_the_translator_writes_what_the_net_of_its_page_wrote(visit, built):
     """From the notebook through the cache and the page to the browser: the same weights."""
-    source = (built / "book" / "09-attention-maps.html").read_text(encoding="utf-8")
+    source = (built / "book" / "11-attention-maps.html").read_text(encoding="utf-8")
     said = re.search(r"while the net translates (.*?): a row", html.unescape(source))
     still = said[1]
-    page = visit("file", "book/09-attention-maps.html").page
+    page = visit("file", "book/11-attention-maps.html").page
     figure = page.locator("#figure-translator")
     english = figure.get_by_label("English").input_value()
     written = figure.get_by_label("looking").locator("button")

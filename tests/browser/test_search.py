@@ -38,7 +38,7 @@ def test_a_result_names_its_section_and_marks_the_words(visit, built, scheme):
     place = "book/glossary.html#term-label-smoothing"
     assert found[0][:2] == ["Glossary › label smoothing", place]
     sections = [link for _, link, _, _ in found]
-    assert "book/08-training.html#harder-questions" in sections
+    assert "book/10-how-good-is-it.html#harder-questions" in sections
     for name, link, excerpt, marked in found:
         file, _, anchor = link.partition("#")
         assert not anchor or f'id="{anchor}"' in (built / file).read_text("utf-8")

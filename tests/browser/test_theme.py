@@ -52,7 +52,7 @@ def test_buttons_beside_the_text_do_what_they_say(visit):
 
 def test_links_that_a_figure_writes_lead_somewhere(visit, built):
     """The build checks those of the text."""
-    page = visit("file", "book/07-transformer.html").page
+    page = visit("file", "book/08-transformer.html").page
     figure, links = page.locator(".d2lmini-figure"), set()
     for block in figure.locator("[role=button]").all():
         block.click()
@@ -64,7 +64,7 @@ def test_links_that_a_figure_writes_lead_somewhere(visit, built):
         assert f'id="{place}"' in text or not place, link
 
 
-WITH_PLOTS = ("02-masks", "04-attention", "11-walking-on", "figures")
+WITH_PLOTS = ("02-masks", "04-attention", "13-walking-on", "figures")
 # For each plot of a page: is it for the light or the dark theme, and does it show?
 SHOWN = """() => [...document.querySelectorAll("article img[class^=plot-]")].map((plot) => {
     plot.closest("details")?.setAttribute("open", "");
@@ -153,7 +153,7 @@ PRINTED = """() => {
 }"""
 
 
-@pytest.mark.parametrize("name", ["02-masks", "04-attention", "08-training"])
+@pytest.mark.parametrize("name", ["02-masks", "04-attention", "09-training"])
 def test_paper_has_the_figures_whole_and_nothing_to_press(visit, name):
     page = visit("file", f"book/{name}.html", width=718, dark=True).page  # A4
     page.emulate_media(media="print", color_scheme="dark")

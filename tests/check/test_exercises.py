@@ -233,7 +233,7 @@ def test_what_an_answer_does_to_its_arguments_is_told_and_stays_with_it():
         Y = block.addnorm1(X, block.attention(X, X, X, mask))
         return block.addnorm2(Y, block.ffn(Y))
 
-    answers = {"masks-3": overwrites, "training-4": pops, "transformer-5": resets}
+    answers = {"masks-3": overwrites, "judging-1": pops, "transformer-5": resets}
     for name, answer in answers.items():
         says(EXERCISES[name], answer, "changed its argument")
         assert grade(EXERCISES[name], EXERCISES[name].reference)[0] == RIGHT
@@ -280,9 +280,9 @@ def test_what_was_let_through_once_is_not_right(name):
 
 
 def test_a_prediction_is_not_given_away():
-    message = says(EXERCISES["training-6"], lambda: ["Falls", "falls"])
+    message = says(EXERCISES["judging-3"], lambda: ["Falls", "falls"])
     assert message == "Value 1 of 2: 'falls' is not right."
-    assert grade(EXERCISES["training-6"], lambda: ("Rises", "rises "))[0] == RIGHT
+    assert grade(EXERCISES["judging-3"], lambda: ("Rises", "rises "))[0] == RIGHT
 
 
 @each_exercise

@@ -1,4 +1,4 @@
-"""The classifier of chapter 10, and the reviews that it reads."""
+"""The classifier of chapter 12, and the reviews that it reads."""
 
 import math
 import runpy

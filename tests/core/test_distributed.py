@@ -84,7 +84,7 @@ def test_one_of_four_is_killed_and_all_go_on_from_the_checkpoint(tmp_path):
 
 
 def test_the_program_of_chapter_13_runs_in_two_processes(tmp_path):
-    chapter = ROOT / "book" / "13-after-the-transformer.ipynb"
+    chapter = ROOT / "book" / "making-it-fast.ipynb"
     text = "\n".join(c.source for c in nbformat.read(chapter, as_version=4).cells)
     (program,) = re.findall(r"```python\n(import functools\n.*?)```", text, flags=re.S)
     (tmp_path / "train.py").write_text(program, encoding="utf-8")

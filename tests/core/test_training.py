@@ -291,8 +291,9 @@ def perceptron():
 
 def test_any_data_and_any_loss(device):
     """Regression, by the same loop."""
-    net = perceptron()
+    net = perceptron().eval()
     history = train(net, squares(), squared_error, 0.02, 40, device, unit="points")
+    assert net.training  # whatever mode it came in
     assert list(history.columns) == ["loss", "points_per_sec"]
     assert history.loss.iloc[-1] < 0.01 < history.loss.iloc[0]
 

@@ -1,4 +1,4 @@
-"""Paths: their files, the square, and the nets of chapter 11."""
+"""Paths: their files, the square, and the nets of chapter 13."""
 
 import math
 

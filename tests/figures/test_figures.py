@@ -179,7 +179,7 @@ def test_figures_on_one_page_share_nothing(make):
 
 
 def test_what_is_said_of_deep_stacks_is_so():
-    """The things to try in chapter 6's figure, and the text around it."""
+    """The things to try in chapter 7's figure, and the text around it."""
 
     def exits(what, depth, scale):
         stacks = {kind: stack(kind, start(), depth, scale) for kind in WIRINGS}

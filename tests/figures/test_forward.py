@@ -164,7 +164,7 @@ def test_padding_has_no_influence(page, translator, sentences):
 
 
 def test_what_a_number_is_the_sum_of(page, translator):
-    """The trace of chapter 7's figure: each number is the sum of its terms, or normalised."""
+    """The trace of chapter 8's figure: each number is the sum of its terms, or normalised."""
     _, src_vocab, tgt_vocab = translator
     src, lens = encode(["go ."], src_vocab, NUM_STEPS)
     got = in_browser(
@@ -209,7 +209,7 @@ def test_searches_agree(page, translator, sentences, beam_size):
 
 
 def test_a_head_that_is_off_adds_nothing(page, translator, sentences):
-    """Off means that its columns of W_o count as zero, as in chapter 9."""
+    """Off means that its columns of W_o count as zero, as in chapter 11."""
     net, src_vocab, tgt_vocab = translator
     weight = net.decoder.stack.blocks[1].cross_attention.W_o.weight
     kept = weight.detach().clone()

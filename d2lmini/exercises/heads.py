@@ -1,0 +1,190 @@
+"""Exercises of chapter 5."""
+
+import math
+
+import torch
+
+from d2lmini.attention import scaled_dot_product_attention
+from d2lmini.check.exercise import Exercise
+from d2lmini.masks import masked_softmax, padding_mask
+
+
+def count_both(num_hiddens, num_heads):
+    """Parameters of project-then-split and of split-then-project, without biases."""
+    size = num_hiddens // num_heads
+    return 4 * num_hiddens**2, 3 * size**2 + num_hiddens**2
+
+
+def merge_heads(H):
+    """(batch, heads, steps, head_size) -> (batch, steps, heads * head_size)."""
+    return H.transpose(1, 2).flatten(2)
+
+
+def _root(queries, keys):
+    return math.sqrt(queries.shape[-1])
+
+
+def _random(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def _inputs(batch, heads, num_queries, num_keys, head_size):
+    """Queries, keys and values."""
+    steps = num_queries, num_keys, num_keys
+    return tuple(
+        _random(batch, heads, n, head_size, seed=i) for i, n in enumerate(steps)
+    )
+
+
+_BOTH = torch.tensor([[True, True]])
+_LENS = padding_mask(torch.tensor([4, 2]), 4)
+
+_VIEWED = (
+    "a view without the transpose, which mixes tokens; "
+    'see "Cutting without mixing" in chapter 5'
+)
+
+
+def _heads_case(dice):
+    """Queries, keys, values and a mask: a padding mask or, half the time, an arbitrary one."""
+    batch, heads, num_queries, num_keys, size = dice.sizes(5)
+    queries, keys = (batch, heads, num_queries, size), (batch, heads, num_keys, size)
+    mask = padding_mask(dice.lengths(batch, num_keys), num_keys)
+    if dice.number(0, 1):
+        mask = dice.true(0.6, batch, 1, num_queries, num_keys)
+    return dice.normal(*queries), dice.normal(*keys), dice.normal(*keys), mask
+
+
+def _width_case(dice):
+    heads, size = dice.sizes(2)
+    return heads * size, heads
+
+
+def mean_of_the_heads(queries, keys, values, mask):
+    """Attention that returns the weights of each head, but mixes by their mean over the heads."""
+    _, weights = scaled_dot_product_attention(queries, keys, values, mask)
+    return weights.mean(dim=1, keepdim=True) @ values, weights
+
+
+# Two heads of size 1, one query, two keys: small enough to check by hand
+_BY_HAND = (
+    torch.tensor([[[[1.0]], [[2.0]]]]),
+    torch.tensor([[[[0.0], [1.0]], [[1.0], [-1.0]]]]),
+    torch.tensor([[[[2.0], [4.0]], [[10.0], [20.0]]]]),
+)
+
+EXERCISES = [
+    Exercise(
+        "heads-1",
+        count_both,
+        [(2, 1), (4, 2), (32, 4), (512, 8)],
+        {
+            "a matrix for each head, or one that reads the full width, in split-then-project": (
+                lambda d, h: (4 * d**2, 3 * h * (d // h) ** 2 + d**2)
+            ),
+            "a first count divided by the heads (slices are cut from results of full matrices)": (
+                lambda d, h: (4 * d**2 // h, 3 * (d // h) ** 2 + d**2)
+            ),
+            "W_q, W_k and W_v of the first divided by the heads (they read and write all)": (
+                lambda d, h: (3 * d**2 // h + d**2, 3 * (d // h) ** 2 + d**2)
+            ),
+            "the two numbers in the wrong order": lambda d, h: count_both(d, h)[::-1],
+            "a count with biases": lambda d, h: (
+                4 * (d**2 + d),
+                3 * ((d // h) ** 2 + d // h) + d**2 + d,
+            ),
+            "a count without W_o": lambda d, h: (3 * d**2, 3 * (d // h) ** 2),
+            "slices of W_o in split-then-project (it comes after the heads are merged)": (
+                lambda d, h: (4 * d**2, 4 * (d // h) ** 2)
+            ),
+            'heads that each have matrices of the full width; see "Several heads"': (
+                lambda d, h: (3 * h * d**2 + d**2, 3 * (d // h) ** 2 + d**2)
+            ),
+        },
+        (
+            "Count W_q, W_k and W_v first, then W_o. What does each matrix read and write?",
+            "Project-then-split: four num_hiddens x num_hiddens matrices, whatever num_heads is.",
+            "Split-then-project: W_q, W_k, W_v read and write a slice of num_hiddens / num_heads.",
+        ),
+        draw=_width_case,
+    ),
+    Exercise(
+        "heads-2",
+        merge_heads,
+        [
+            (torch.arange(8.0).view(1, 2, 2, 2),),
+            (torch.arange(8.0).view(2, 2, 2, 1),),
+            (_random(2, 4, 3, 5),),
+            (_random(1, 1, 4, 2),),
+        ],
+        {
+            _VIEWED: (lambda H: H.reshape(H.shape[0], H.shape[2], -1)),
+            "features of the heads in turns instead of head after head": (
+                lambda H: H.permute(0, 2, 3, 1).flatten(2)
+            ),
+            "a mean over the heads (they should stand side by side)": lambda H: H.mean(
+                1
+            ),
+            "a transpose without putting the heads side by side": lambda H: H.transpose(
+                1, 2
+            ),
+        },
+        (
+            "The features of one token lie in different heads. Which axis must go where?",
+            "Bring heads next to head_size first: (batch, steps, heads, head_size).",
+            "transpose(1, 2), then flatten(2).",
+        ),
+        draw=lambda dice: (dice.normal(*dice.sizes(4)),),
+    ),
+    Exercise(
+        "heads-3",
+        mean_of_the_heads,
+        [
+            (*_BY_HAND, _BOTH),
+            (*_inputs(1, 2, 1, 2, 2), _BOTH),
+            (*_inputs(2, 3, 2, 4, 5), _LENS),
+        ],
+        {
+            "attention without a mistake": lambda q, k, v, mask: (
+                scaled_dot_product_attention(q, k, v, mask)
+            ),
+            "attention that also reports mean weights; it should report each head's own": (
+                lambda q, k, v, mask: (
+                    mean_of_the_heads(q, k, v, mask)[0],
+                    mean_of_the_heads(q, k, v, mask)[1]
+                    .mean(1, True)
+                    .expand(-1, q.shape[1], -1, -1),
+                )
+            ),
+            "an output by the weights of the first head": lambda q, k, v, mask: (
+                mean_of_the_heads(q, k, v, mask)[1][:, :1] @ v,
+                mean_of_the_heads(q, k, v, mask)[1],
+            ),
+            "scores that are averaged over the heads, before the softmax": (
+                lambda q, k, v, mask: (
+                    masked_softmax((q @ k.mT / _root(q, k)).mean(1, True), mask) @ v,
+                    mean_of_the_heads(q, k, v, mask)[1],
+                )
+            ),
+            "values that are averaged over the heads": lambda q, k, v, mask: (
+                mean_of_the_heads(q, k, v, mask)[1] @ v.mean(1, True),
+                mean_of_the_heads(q, k, v, mask)[1],
+            ),
+            "an output by the weights of the last head": lambda q, k, v, mask: (
+                mean_of_the_heads(q, k, v, mask)[1][:, -1:] @ v,
+                mean_of_the_heads(q, k, v, mask)[1],
+            ),
+            "an output by the weights of the next head": lambda q, k, v, mask: (
+                mean_of_the_heads(q, k, v, mask)[1].roll(1, 1) @ v,
+                mean_of_the_heads(q, k, v, mask)[1],
+            ),
+        },
+        (
+            "Compare weights and output with those of scaled_dot_product_attention, one by one.",
+            "With one head all is well. With two, let all scores of one head be equal.",
+            "The output of every head is mixed by weights.mean(dim=1, keepdim=True).",
+        ),
+        draw=_heads_case,
+        unseen=True,
+    ),
+]

@@ -1,0 +1,308 @@
+"""Exercises of chapter 10."""
+
+import functools
+import math
+import statistics
+from collections import Counter
+
+from d2lmini.check.exercise import Exercise
+from d2lmini.translation import ngrams
+
+
+def unknown_share(sentences, min_freq):
+    """The share of tokens that occur less often than min_freq."""
+    tokens = " ".join(sentences).split()
+    counts = Counter(tokens)
+    return sum(counts[token] < min_freq for token in tokens) / len(tokens)
+
+
+def _of_words(sentences, min_freq):
+    counts = Counter(" ".join(sentences).split())
+    return sum(n < min_freq for n in counts.values()) / len(counts)
+
+
+def counts_in(references, n):
+    """For each n-gram, its largest count in a reference."""
+    counts = [ngrams(reference.split(), n) for reference in references]
+    return functools.reduce(Counter.__or__, counts)
+
+
+def nearest_length(prediction, references):
+    """The reference length closest to that of the prediction; in a tie, the shorter."""
+    ours, lengths = len(prediction.split()), [len(r.split()) for r in references]
+    return min(lengths, key=lambda theirs: (abs(theirs - ours), theirs))
+
+
+def bleu_of_several(prediction, references, k):
+    """BLEU of one sentence with several references."""
+    return _bleu(prediction, references, k)
+
+
+def _short(ours, theirs):
+    return math.exp(min(0, 1 - theirs / ours))
+
+
+def _half(n):
+    return 0.5**n
+
+
+def _bleu(
+    prediction,
+    references,
+    k,
+    match=Counter.__and__,
+    penalty=_short,
+    weight=_half,
+    counts=counts_in,
+    length=nearest_length,
+    skip=False,
+):
+    """BLEU with replaceable parts; skip: leave out n-gram sizes without a match."""
+    predicted = prediction.split()
+    score = penalty(len(predicted), length(prediction, references))
+    for n in range(1, min(k, len(predicted)) + 1):
+        ours = ngrams(predicted, n)
+        matches = match(ours, counts(references, n)).total()
+        if matches or not skip:
+            score *= (matches / ours.total()) ** weight(n)
+    return score
+
+
+def _of_each(prediction, references, k):
+    return [_bleu(prediction, [reference], k) for reference in references]
+
+
+def _all_that_occur(ours, theirs):
+    return Counter({gram: count for gram, count in ours.items() if gram in theirs})
+
+
+def _words(dice, number):
+    return " ".join(dice.random.choices("abcdef", k=number))
+
+
+def _sentences_case(dice):
+    sentences = [_words(dice, dice.number(1, 6)) for _ in range(dice.number(2, 6))]
+    return sentences, dice.number(2, 5)
+
+
+def _bleu_case(dice):
+    """A prediction that begins like the first reference."""
+    references = [_words(dice, dice.number(2, 8)) for _ in range(dice.number(2, 3))]
+    right = references[0].split()
+    predicted = (
+        right[: dice.number(1, len(right))] + _words(dice, dice.number(1, 4)).split()
+    )
+    return " ".join(predicted), references, dice.number(1, 4)
+
+
+def verdict_on(ours, theirs):
+    """Apply the chapter's rule to two settings, from the results of their seeds."""
+    return _judge(ours, theirs, statistics.stdev(ours) + statistics.stdev(theirs))
+
+
+def _judge(ours, theirs, noise):
+    difference = statistics.mean(ours) - statistics.mean(theirs)
+    if abs(difference) < noise:
+        return "cannot tell"
+    return "better" if difference > 0 else "worse"
+
+
+def _with_n(ours, theirs):
+    return _judge(ours, theirs, statistics.pstdev(ours) + statistics.pstdev(theirs))
+
+
+def _best_of_each(ours, theirs):
+    return "better" if max(ours) > max(theirs) else "worse"
+
+
+def _by_the_means(ours, theirs):
+    return "better" if statistics.mean(ours) > statistics.mean(theirs) else "worse"
+
+
+def _results_case(dice):
+    """Two settings with five seeds; their means are far apart or equal."""
+    apart = dice.random.choice([-9.0, 0.0, 0.5, 9.0])
+    return [(90 + place + dice.normal(5)).tolist() for place in (apart, 0.0)]
+
+
+EXERCISES = [
+    Exercise(
+        "judging-1",
+        unknown_share,
+        [
+            (["a a b"], 2),
+            (["a .", "a a"], 2),
+            (["a a a b b c"], 3),
+            (["go . go", "stop .", "go on ."], 2),
+            (["Go go.", "go stop."], 2),
+        ],
+        {
+            "a share of the distinct words, not of the tokens": _of_words,
+            "a vocabulary without the words that occur min_freq times": lambda s, n: (
+                unknown_share(s, n + 1)
+            ),
+            "the share that is known": lambda s, n: 1 - unknown_share(s, n),
+            "tokens that are normalised first; here spaces alone separate tokens": (
+                lambda s, n: unknown_share([" ".join(s).lower().replace(".", " . ")], n)
+            ),
+        },
+        (
+            "Count all tokens of all sentences first, for example with collections.Counter.",
+            "A token becomes <unk> if its word occurs fewer than min_freq times.",
+            "Go through the tokens, not through the words: a word counts as often as it occurs.",
+        ),
+        draw=_sentences_case,
+    ),
+    Exercise(
+        "judging-2",
+        bleu_of_several,
+        [
+            ("a", ["a"], 1),
+            ("A", ["a"], 1),
+            ("a", ["ab"], 1),
+            ("a a", ["a b"], 1),
+            ("a b", ["a c", "b d"], 1),
+            ("a a", ["a b", "c a"], 1),
+            ("a b", ["c c", "a b"], 2),
+            ("a b c", ["a b c d e", "a x"], 1),
+            ("a b c", ["x a b y", "c d"], 2),
+            ("a b c", ["a", "a b c d", "c b a x y"], 1),
+            ("a b c", ["a b c x y", "a", "a b c d"], 1),
+            ("a b c d", ["a b"], 2),
+            ("a a b", ["a a c"], 2),
+            ("a b", ["a b"], 4),
+            ("a b", ["a b c"], 2),
+            ("a b b c", ["a b c d"], 2),
+            ("a b c d x", ["a b c d y"], 4),
+            ("moi je suis chez .", ["je suis chez moi ."], 2),
+            ("je je je je je", ["je suis chez moi ."], 2),
+            ("a b c", ["a b"], 3),
+            ("a b a b", ["a b b a", "a b a"], 2),
+        ],
+        {
+            "counts that are not clipped: a word may match only as often as a reference has it": (
+                lambda *x: _bleu(*x, match=_all_that_occur)
+            ),
+            "counts added up over the references; it is the largest that counts": lambda *x: (
+                _bleu(
+                    *x,
+                    counts=lambda r, n: sum(
+                        (ngrams(x.split(), n) for x in r), Counter()
+                    ),
+                )
+            ),
+            "n-grams that stand in all the references; one is enough": lambda *x: _bleu(
+                *x,
+                counts=lambda r, n: functools.reduce(
+                    Counter.__and__, [ngrams(x.split(), n) for x in r]
+                ),
+            ),
+            "the first reference alone": lambda p, r, k: _bleu(p, r[:1], k),
+            "the last reference alone": lambda p, r, k: _bleu(p, r[-1:], k),
+            "the best of the scores with one reference each": lambda *x: max(
+                _of_each(*x)
+            ),
+            "the length of the first reference, where the nearest counts": lambda *x: (
+                _bleu(*x, length=lambda p, r: len(r[0].split()))
+            ),
+            "the length of the shortest reference, where the nearest counts": lambda *x: (
+                _bleu(*x, length=lambda p, r: min(len(x.split()) for x in r))
+            ),
+            "n-grams without a match left out: a precision of 0 makes BLEU 0": lambda *x: (
+                _bleu(*x, skip=True)
+            ),
+            "prediction and reference exchanged": lambda p, r, k: _bleu(r[0], [p], k),
+            "weights 1 / 2^(n - 1); here n-grams of length n weigh 1 / 2^n": lambda *x: (
+                _bleu(*x, weight=lambda n: 0.5 ** (n - 1))
+            ),
+            "BLEU without the penalty for short predictions": lambda *x: _bleu(
+                *x, penalty=lambda ours, theirs: 1.0
+            ),
+            "a penalty with the two lengths exchanged": lambda *x: _bleu(
+                *x, penalty=lambda ours, theirs: _short(theirs, ours)
+            ),
+            "a zero for a prediction shorter than k: it is judged up to its own length": (
+                lambda p, r, k: _bleu(p, r, k) * (k <= len(p.split()))
+            ),
+            "equal weights 1 / k; here n-grams of length n weigh 1 / 2^n": lambda p, r, k: (
+                _bleu(p, r, k, weight=lambda n: 1 / k)
+            ),
+        },
+        (
+            "Of two Counters, a | b takes the larger counts, and a & b the smaller ones.",
+            "An n-gram may match as often as it occurs in the reference that has it most.",
+            "The length: min(lengths, key=lambda n: (abs(n - len(predicted)), n)).",
+        ),
+        draw=_bleu_case,
+    ),
+    Exercise(
+        "judging-3",
+        lambda: ["rises", "rises"],  # chapter 10 asserts it on the recorded runs
+        [()],
+        {
+            "the fear that more layers only memorise better": lambda: [
+                "rises",
+                "falls",
+            ],
+            "depth without effect on the translations; see the table in the solution": lambda: [
+                "rises",
+                "stays",
+            ],
+            "layers that cost no time": lambda: ["stays", "rises"],
+        },
+        (
+            "Layers run one after the other.",
+            "Unseen sentences are new combinations of known words.",
+            "What a word means depends on others; a second layer reads what the first has found.",
+        ),
+    ),
+    Exercise(
+        "judging-4",
+        verdict_on,
+        [
+            ([2.0, 2.5], [1.0, 1.5]),
+            ([1.0, 1.5], [2.0, 2.5]),
+            ([1.0, 3.0], [1.5, 2.0]),
+            ([90.0, 97.0, 91.0], [93.0, 94.0, 95.0]),
+            ([2.0, 2.0, 8.0], [1.0, 1.0, 1.0]),
+            ([5.0, 5.0, 5.0, 5.0, 5.0], [1.0, 4.0, 4.0, 4.0, 4.0]),
+            ([3.0, 5.0], [1.2, 2.8]),  # told apart only by deviations with n, not n - 1
+            ([3.0, 5.0], [1.8, 3.4]),  # told apart only by half of the two deviations
+        ],
+        {
+            "a comparison of the best seed of each": _best_of_each,
+            "a comparison of the means alone": _by_the_means,
+            'a judge with "better" and "worse" swapped': lambda ours, theirs: (
+                verdict_on(theirs, ours)
+            ),
+            "a judge with standard deviations that divide by n, not by n - 1": _with_n,
+            "a rule with only one of the two deviations; both count": lambda ours, theirs: (
+                verdict_on(ours, [statistics.mean(theirs)] * 2)
+            ),
+            "a judge that adds the squared deviations": lambda ours, theirs: _judge(
+                ours,
+                theirs,
+                math.hypot(statistics.stdev(ours), statistics.stdev(theirs)),
+            ),
+            "a judge that takes the mean of the two deviations": lambda ours, theirs: (
+                _judge(
+                    ours,
+                    theirs,
+                    (statistics.stdev(ours) + statistics.stdev(theirs)) / 2,
+                )
+            ),
+            "a comparison of the medians": lambda ours, theirs: (
+                "cannot tell"
+                if abs(statistics.median(ours) - statistics.median(theirs))
+                < statistics.stdev(ours) + statistics.stdev(theirs)
+                else _by_the_means(ours, theirs)
+            ),
+        },
+        (
+            "Compute each setting's mean and standard deviation over its seeds.",
+            "A difference of means smaller than the two deviations together says nothing.",
+            "statistics.mean and statistics.stdev do it.",
+        ),
+        draw=lambda dice: tuple(_results_case(dice)),
+    ),
+]
