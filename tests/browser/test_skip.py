@@ -4,8 +4,7 @@ import pytest
 
 PLACES = {
     "02-masks": {"Skip to figure": "figure-masks"},
-    "04-attention": {
-        "Skip to figure: Attention by hand": "figure-attention",
+    "05-several-heads": {
         "Skip to figure: Where trained heads look": "figure-live",
         "Skip to figure: Heads: who reads which features?": "figure-heads",
     },

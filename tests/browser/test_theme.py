@@ -64,7 +64,7 @@ def test_links_that_a_figure_writes_lead_somewhere(visit, built):
         assert f'id="{place}"' in text or not place, link
 
 
-WITH_PLOTS = ("02-masks", "04-attention", "13-walking-on", "figures")
+WITH_PLOTS = ("02-masks", "05-several-heads", "13-walking-on", "figures")
 # For each plot of a page: is it for the light or the dark theme, and does it show?
 SHOWN = """() => [...document.querySelectorAll("article img[class^=plot-]")].map((plot) => {
     plot.closest("details")?.setAttribute("open", "");
