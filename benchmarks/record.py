@@ -1,8 +1,8 @@
 """Record the runs over seeds that the book quotes: python -m benchmarks.record NAME ...
 
 Each name writes one file of results/. A run that was stopped resumes where it was. On one core,
-the experiments of chapters 9 and 10 take an hour in all, sst2 and eth-ucy an hour and a half each, multi30k
-two and a half.
+the experiments of chapters 9 and 10 take an hour in all, sst2 and eth-ucy an hour and a half each,
+multi30k two and a half.
 """
 
 import sys

@@ -5,55 +5,16 @@ a message names those that have changed in the book since they were copied. If t
 in other notebooks now, they are set aside in the folder older, and their answers are carried along.
 """
 
-import contextlib
-import hashlib
 import json
 import shutil
 import sys
 from pathlib import Path
 
-import nbformat
-
-from d2lmini.course.carrying import answer_cells, answered, carry
+from d2lmini.course.carrying import carry, fingerprint, set_aside
 from tools.whole_files import whole, write_text
 
 ROOT = Path(__file__).parents[1]
 COPIED = ".copied.json"  # file name -> fingerprint of the original of the reader's copy
-
-
-def fingerprint(path):
-    """A hash of the sources of the cells, without outputs and editor metadata."""
-    content = path.read_bytes()
-    if path.suffix == ".ipynb":
-        # A file that nbformat cannot read belongs to the reader.
-        with contextlib.suppress(Exception):
-            cells = nbformat.read(path, as_version=4).cells
-            sources = [(cell.cell_type, cell.source) for cell in cells]
-            content = json.dumps(sources).encode()
-    return hashlib.sha256(content).hexdigest()
-
-
-def set_aside(book, own, copied):
-    """Move what has left the book, or whose exercises have, to own/older; return the answers."""
-    home = {
-        key: path.name for path in book.glob("*.ipynb") for key in answer_cells(path)
-    }
-    answers = {}
-    for path in sorted(own.glob("*.*")):
-        found = {key: text for key, text in answered(path).items() if key in home}
-        gone = path.name in copied and not (book / path.name).exists()
-        if gone and fingerprint(path) == copied[path.name]:
-            path.unlink()  # nothing in it is the reader's
-        elif gone or any(home[key] != path.name for key in found):
-            answers |= found
-            (own / "older").mkdir(exist_ok=True)
-            place = own / "older" / path.name
-            while place.exists():
-                place = place.with_stem(f"{place.stem}-older")
-            path.rename(place)
-            copied.pop(path.name, None)
-            print(f"{path.name} is now in {place.parent}: its exercises have moved.")
-    return answers
 
 
 def update(book, own):

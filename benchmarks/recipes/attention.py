@@ -1,4 +1,4 @@
-"""Runs of chapters 15 and 16: the cost of attention by length, and additive attention in a translator."""
+"""Runs of chapters 16 and 15: the cost of attention by length, and additive attention."""
 
 import ctypes
 import time

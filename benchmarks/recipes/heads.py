@@ -1,4 +1,4 @@
-"""Runs of chapter 11: what the heads of several translators align, and the cost of ablating each."""
+"""Runs of chapter 11: what the heads of translators align, and the cost of ablating each."""
 
 import random
 from collections import Counter

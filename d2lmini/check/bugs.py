@@ -221,7 +221,11 @@ class NormOverSteps(AddNorm):
         self.norm = nn.LayerNorm((num_steps, num_hiddens))
 
 
-@exhibit("batch normalisation in place of layer normalisation", "addnorm", "batch_independent")
+@exhibit(
+    "batch normalisation in place of layer normalisation",
+    "addnorm",
+    "batch_independent",
+)
 class BatchNormed(AddNorm):
     """Add & norm that normalises each feature over batch and positions.
 

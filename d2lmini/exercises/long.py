@@ -324,7 +324,7 @@ EXERCISES = [
         },
         (
             "Key j stands at position j. Where does the first of the queries stand?",
-            "At keys.shape[1] - queries.shape[1]. Turn both as in exercise 16.1, each by its place.",
+            "At keys.shape[1] - queries.shape[1]. Turn both as in 16.1, each by its place.",
             "Then queries @ keys.transpose(1, 2), divided by the square root of the width.",
         ),
         draw=_scores_case,

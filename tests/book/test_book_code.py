@@ -101,7 +101,7 @@ def test_a_docstring_names_the_chapter_that_shows_the_definition():
         nodes = ast.parse((ROOT / file).read_text(encoding="utf-8")).body
         (node,) = (node for node in nodes if name_of(node) == name)
         documented = isinstance(node, (ast.ClassDef, ast.FunctionDef))
-        said = documented and ast.get_docstring(node) or ""
+        said = (documented and ast.get_docstring(node)) or ""
         named = re.search(r"Source:.*chapters? ([\d and]+)\.", said)
         if named and str(int(notebook[:2])) not in named[1].split(" and "):
             wrong.append(f"{file}: {name} is in {notebook}")

@@ -39,17 +39,10 @@ def folders(tmp_path):
     return book, tmp_path / "own"
 
 
-def test_the_first_time_everything_is_copied(folders):
-    book, own = folders
-    assert update(book, own) == []
-    assert {p.name for p in own.iterdir()} == {
-        "a.ipynb", "b.ipynb", "sources.md", ".copied.json",
-    }  # fmt: skip
-
-
 def test_answers_stay_and_the_rest_follows_the_book(folders):
     book, own = folders
-    update(book, own)
+    assert update(book, own) == []
+    assert {p.name for p in own.iterdir()} > {"a.ipynb", "b.ipynb", "sources.md"}
     write(own / "a.ipynb", "my answer")
     assert update(book, own) == []  # the chapter has not changed
     for name in ("a.ipynb", "b.ipynb"):

@@ -61,18 +61,6 @@ def test_what_is_saved_comes_back(translator, tmp_path):
     assert tables[0] is tables[1]
 
 
-def test_what_is_loaded_is_saved_as_the_same_bytes(translator, tmp_path):
-    """Rounding again changes nothing: the largest number of a row is 127 again."""
-    first, second = tmp_path / "first", tmp_path / "second"
-    translator.save(first, licence="none")
-    again = SubwordTranslator.load(first)
-    again.save(second, **again.about)
-    assert first.read_bytes() == second.read_bytes()
-    again.net.half()  # the file has 32 bits, whatever the network has
-    again.save(second)
-    assert SubwordTranslator.load(second).net.decoder.output.bias.dtype == torch.float32
-
-
 def refused(path, said):
     """Check that a file is refused with this message, and is left as it was."""
     before = path.read_bytes()
@@ -94,19 +82,11 @@ def test_a_file_that_was_cut_short_is_refused(translator, tmp_path):
     refused(path, "must be a safetensors file")
 
 
-class Program:
-    """An object that runs a program when it is loaded."""
-
-    def __reduce__(self):
-        return os.mkdir, ("hacked",)
-
-
 def test_another_file_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "weights.safetensors"
-    for thing in ({"net": torch.ones(2)}, Program()):
-        torch.save(thing, path)
-        refused(path, "must be a safetensors file")
+    torch.save({"net": torch.ones(2)}, path)
+    refused(path, "must be a safetensors file")
     write_tensors(path, {"net": torch.ones(2)}, {})
     refused(path, r"must be a file that SubwordTranslator\.save wrote")
     path.unlink()
@@ -179,14 +159,6 @@ def test_a_save_that_fails_leaves_the_old_file(translator, tmp_path, monkeypatch
     assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
     with pytest.raises(TypeError, match=r"about .* must be serialisable as JSON"):
         translator.save(path, licence={"MIT"})
-    assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
-
-    def stop(*_):
-        raise OSError(errno.EIO, "Input/output error")
-
-    monkeypatch.setattr("os.fsync", stop)  # save goes the same way
-    with pytest.raises(OSError, match=r"could not be written: .*Input/output"):
-        translator.save(path, licence="none")
     assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
 
 

@@ -292,27 +292,6 @@ def test_a_killed_process_blocks_nobody_and_what_it_left_goes(
     assert path.read_text(encoding="utf-8") == TEXT and files(tmp_path) == [path.name]
 
 
-# Malicious archives with the registered hash
-
-
-def register(served, body, **change):
-    """The archive has the hash that is registered."""
-    known = f"sha256:{hashlib.sha256(body).hexdigest()}"
-    served.update(body=body, promised=len(body))
-    served["register"](served["file"]._replace(archive_hash=known, **change))
-
-
-@pytest.mark.parametrize("name", ["../out.txt", "/out.txt", "C:\\out.txt"])
-@pytest.mark.parametrize("is_registered", [False, True])
-def test_a_member_that_leads_out_is_refused(served, tmp_path, name, is_registered):
-    members = [("set/pairs.txt", TEXT), (name, TEXT)]
-    change = {"path": name} if is_registered else {}
-    register(served, zipped(members), **change)
-    error, said = (ValueError, "path") if is_registered else (OSError, "a member that")
-    refused(served, rf"{said}.* lead.* out", error)
-    assert not Path("/out.txt").exists()
-
-
 # Files in its place
 
 
