@@ -11,6 +11,7 @@ from benchmarks.recipes import (
     attention,
     baselines,
     captions,
+    copying,
     growth,
     heads,
     sentiment,
@@ -44,6 +45,7 @@ EXPERIMENTS = {
 
 RUNS, RECIPES = dict.fromkeys(EXPERIMENTS, run), dict.fromkeys(EXPERIMENTS, RECIPE)
 MODULES = (
+    copying,
     sentiment,
     trajectories,
     captions,

@@ -1,5 +1,6 @@
 """Shared by the benchmarks: the setting of source chapter S1, runs over seeds, the ledger."""
 
+import ast
 import datetime
 import functools
 import json
@@ -7,7 +8,9 @@ import platform
 import statistics
 import subprocess
 import time
+from pathlib import Path
 
+import nbformat
 import pandas as pd
 import pooch
 import sacrebleu
@@ -31,6 +34,7 @@ from d2lmini.data.catalogue import EMBEDDED, REGISTRY
 from d2lmini.data.registry import columns_of, find_paths, splits_of
 from d2lmini.support.ledger import RESULTS
 
+ROOT = Path(__file__).parents[2]
 SEEDS = range(5)
 BATCH_SIZE, NUM_STEPS, LR = 64, 10, 0.005
 SIZES, DROPOUT = (32, 64, 4), 0.1  # width, feed-forward width, heads
@@ -42,13 +46,25 @@ RECIPE = {
     "sizes": [*SIZES],
     "dropout": DROPOUT,
 }
-WITHOUT_DATA = {"attention-cost"}  # random numbers only
+WITHOUT_DATA = {"attention-cost", "copying"}  # random numbers only
 S1_SENTENCES = {
     "go .": "va !",
     "i lost .": "j'ai perdu .",
     "he's calm .": "il est calme .",
     "i'm home .": "je suis chez moi .",
 }
+
+
+def from_chapter(chapter, *names):
+    """Run a chapter's imports and the cells that define these names; return all they define."""
+    notebook = nbformat.read(ROOT / "book" / f"{chapter.file}.ipynb", as_version=4)
+    sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    scope = {}
+    for source in sources[1:]:  # the first installs the package
+        defined = {getattr(node, "name", None) for node in ast.parse(source).body}
+        if defined & {*names} or source == sources[1]:
+            exec(source, scope)
+    return scope
 
 
 def make_net(src_vocab, tgt_vocab, num_layers=2):

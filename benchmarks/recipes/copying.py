@@ -1,0 +1,45 @@
+"""Runs of chapter 1: how many updates one code needs to repeat a string, and attention."""
+
+import torch
+
+from benchmarks.recipes.common import from_chapter
+from d2lmini.support.chapters import CHAPTERS
+
+UPDATES = 150, 300, 600, 1800, 5400
+NETS = "one code", "one code, 4 × as wide", "mean of all states", "attention"
+EXPERIMENTS = {
+    "copying": [{"net": net, "updates": n} for net in NETS for n in UPDATES],
+}
+RECIPES = {"copying": {"lr": 0.02, "batch_size": 64, "lengths": [2, 16]}}
+
+
+def nets():
+    """Name -> how to make the net, and the chapter's own training and test."""
+    chapter = from_chapter(
+        CHAPTERS["codes"],
+        "Copier",
+        "LookingBack",
+        "train_copier",
+        "repeat",
+        "share_right",
+    )
+    state = chapter["STATE"]
+
+    class MeanOfStates(chapter["Copier"]):
+        """The code is the mean of the encoder's states."""
+
+        def forward(self, digits, written):
+            states, _ = self.encoder(self.embedding(digits))
+            own, _ = self.decoder(self.embedding(written), states.mean(1)[None])
+            return self.output(own)
+
+    makers = chapter["Copier"], lambda: chapter["Copier"](4 * state), MeanOfStates
+    return dict(zip(NETS, (*makers, chapter["LookingBack"]), strict=True)), chapter
+
+
+def run(seed, net, updates):
+    """Train a net once; its accuracy on strings of sixteen digits."""
+    torch.set_num_threads(1)
+    makers, chapter = nets()
+    trained = chapter["train_copier"](makers[net], seed, updates)
+    return {"seed": seed, "right": chapter["share_right"](trained, 16)}
