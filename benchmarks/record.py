@@ -12,6 +12,7 @@ from benchmarks.recipes import (
     baselines,
     captions,
     copying,
+    deep_nets,
     growth,
     heads,
     sentiment,
@@ -46,6 +47,7 @@ EXPERIMENTS = {
 RUNS, RECIPES = dict.fromkeys(EXPERIMENTS, run), dict.fromkeys(EXPERIMENTS, RECIPE)
 MODULES = (
     copying,
+    deep_nets,
     sentiment,
     trajectories,
     captions,

@@ -46,7 +46,7 @@ RECIPE = {
     "sizes": [*SIZES],
     "dropout": DROPOUT,
 }
-WITHOUT_DATA = {"attention-cost", "copying"}  # random numbers only
+WITHOUT_DATA = {"attention-cost", "copying", "deep-nets"}  # random numbers only
 S1_SENTENCES = {
     "go .": "va !",
     "i lost .": "j'ai perdu .",
@@ -61,7 +61,10 @@ def from_chapter(chapter, *names):
     sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     scope = {}
     for source in sources[1:]:  # the first installs the package
-        defined = {getattr(node, "name", None) for node in ast.parse(source).body}
+        body = ast.parse(source).body
+        defined = {getattr(node, "name", None) for node in body}
+        targets = [node.targets for node in body if isinstance(node, ast.Assign)]
+        defined |= {getattr(target, "id", None) for (target,) in targets}
         if defined & {*names} or source == sources[1]:
             exec(source, scope)
     return scope
