@@ -63,8 +63,8 @@ def from_chapter(chapter, *names):
     for source in sources[1:]:  # the first installs the package
         body = ast.parse(source).body
         defined = {getattr(node, "name", None) for node in body}
-        targets = [node.targets for node in body if isinstance(node, ast.Assign)]
-        defined |= {getattr(target, "id", None) for (target,) in targets}
+        assigned = [node.targets[0] for node in body if isinstance(node, ast.Assign)]
+        defined |= {getattr(target, "id", None) for target in assigned}
         if defined & {*names} or source == sources[1]:
             exec(source, scope)
     return scope
