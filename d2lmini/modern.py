@@ -43,7 +43,9 @@ class RMSNorm(nn.Module):
 
 
 def rotate(X: Tensor, start: int = 0) -> Tensor:
-    """Rotary positions: turn features 2j and 2j + 1 as far as hand j has turned since position 0.
+    """Rotary positions: turn features 2j and 2j + 1 by the position times their angle.
+
+    Neighbours are pairs, as in the paper and in GPT-J; Llama pairs j with j + head_size / 2.
 
     Args:
         start: position of the first token.
@@ -61,7 +63,7 @@ def rotate(X: Tensor, start: int = 0) -> Tensor:
     angles = steps[:, None] * speeds  # (steps, pairs)
     cos, sin = angles.cos().to(X.dtype), angles.sin().to(X.dtype)
     x, y = X[..., 0::2], X[..., 1::2]  # (batch, heads, steps, pairs) each
-    return torch.stack([x * cos + y * sin, y * cos - x * sin], dim=-1).flatten(-2)
+    return torch.stack([x * cos - y * sin, x * sin + y * cos], dim=-1).flatten(-2)
 
 
 class KVCache(NamedTuple):

@@ -134,14 +134,14 @@ def _never_put_back(net):
 
 
 def turned(X, frequencies=None, positions=None):
-    """Rotate each pair of features like its hand from position 0 to i."""
+    """Rotate each pair of features by the position times its angle."""
     if frequencies is None:
         frequencies = 10000 ** -(torch.arange(0, X.shape[-1], 2) / X.shape[-1])
     if positions is None:
         positions = torch.arange(X.shape[1])[:, None]
     angle = positions * frequencies  # (steps, pairs)
     x, y = X[..., 0::2], X[..., 1::2]
-    pairs = [x * angle.cos() + y * angle.sin(), y * angle.cos() - x * angle.sin()]
+    pairs = [x * angle.cos() - y * angle.sin(), x * angle.sin() + y * angle.cos()]
     return torch.stack(pairs, dim=-1).flatten(2)  # (batch, steps, num_hiddens)
 
 
@@ -199,8 +199,8 @@ EXERCISES = [
         (
             "Features 2j and 2j + 1 are the x and y of a hand; X[..., 0::2] are all the x.",
             "Position i turns hand j by the angle i / 10000 ** (2j / d): x becomes "
-            "x * cos + y * sin.",
-            "y becomes y * cos - x * sin. Stack the two along a new last axis and flatten(2).",
+            "x * cos - y * sin.",
+            "y becomes x * sin + y * cos. Stack the two along a new last axis and flatten(2).",
         ),
         properties=(
             lambda answer: properties.batch_independent(

@@ -10,8 +10,8 @@ export const rmsNorm = (x, gain, epsilon = 1e-5) => {
 // Rotate features 2j and 2j + 1 like hand j from position 0.
 export const rotate = (x, position) => x.map((v, k) => {
   const angle = position * 10000 ** -((k - (k % 2)) / x.length);
-  return k % 2 ? v * Math.cos(angle) - x[k - 1] * Math.sin(angle)
-    : v * Math.cos(angle) + x[k + 1] * Math.sin(angle);
+  return k % 2 ? v * Math.cos(angle) + x[k - 1] * Math.sin(angle)
+    : v * Math.cos(angle) - x[k + 1] * Math.sin(angle);
 });
 
 export function makeWriter(data, bytes) {

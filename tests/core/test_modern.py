@@ -37,12 +37,12 @@ def test_rms_norm_is_pytorch_s():
 @pytest.mark.parametrize("start", [0, 7])
 def test_a_turn_is_a_product_of_complex_numbers(start):
     X = random(2, 3, 5, 8)
-    pairs = torch.complex(X[..., 1::2], X[..., 0::2])
+    pairs = torch.complex(X[..., 0::2], X[..., 1::2])
     exponents = torch.arange(4, dtype=torch.float64) / 4
     steps = torch.arange(start, start + 5, dtype=torch.float64)
     unit = torch.exp(1j * steps[:, None] * 10000.0**-exponents)
     turned = pairs * unit.to(torch.complex64)
-    due = torch.stack([turned.imag, turned.real], dim=-1).flatten(-2)
+    due = torch.stack([turned.real, turned.imag], dim=-1).flatten(-2)
     torch.testing.assert_close(modern.rotate(X, start), due)
 
 
