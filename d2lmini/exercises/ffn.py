@@ -108,6 +108,20 @@ _BY_HAND = (
 )  # fmt: skip
 _IDENTITY = torch.eye(2), torch.zeros(2), torch.eye(2), torch.zeros(2)
 
+
+def xor_in_company():
+    """W_q, W_k and w_v of a head that computes XOR beside a token of zeros."""
+    return torch.tensor([[30.0, -60.0], [-60.0, 30.0]]), torch.eye(2), torch.ones(2)
+
+
+def answers_in_company(matrices):
+    """The answers for (0, 0), (0, 1), (1, 0) and (1, 1), to one decimal:"""
+    W_q, W_k, w_v = matrices
+    tokens = torch.tensor([[0.0, 0], [0, 1], [1, 0], [1, 1]])
+    own = (tokens @ W_q * (tokens @ W_k)).sum(-1)  # the score of the <eos> is 0
+    return (torch.sigmoid(own) * (tokens @ w_v)).round(decimals=1).tolist()
+
+
 EXERCISES = [
     Exercise(
         "ffn-1",
@@ -307,5 +321,30 @@ EXERCISES = [
         ),
         draw=_arrays_case,
         unseen=True,
+    ),
+    Exercise(
+        "ffn-8",
+        xor_in_company,
+        [()],
+        {
+            "a token that always looks at itself: (1, 1) brings home 2": lambda: (
+                30 * torch.eye(2), torch.eye(2), torch.ones(2)),
+            "scores of 0: every token takes half of itself": lambda: (
+                torch.zeros(2, 2), torch.eye(2), torch.ones(2)),
+            "a value that is the first bit minus the second: (0, 1) brings home -1": lambda: (
+                *xor_in_company()[:2], torch.tensor([1.0, -1.0])),
+            "a token that looks away from itself where the bits differ": lambda: (
+                -xor_in_company()[0], *xor_in_company()[1:]),
+            "the right signs, with scores too small to decide": lambda: (
+                xor_in_company()[0] / 30, *xor_in_company()[1:]),
+        },
+        (
+            "The <eos> is all zeros: its score is 0, and it has nothing to hand over. So the answer "
+            "is what the token keeps of its own value.",
+            "Let the value be a + b. What share of it must (0, 1), (1, 0) and (1, 1) keep?",
+            "With W_k the identity, the score of a token with itself is a sum over its bits and their "
+            "product: reward each bit, and punish both together.",
+        ),
+        effect=answers_in_company,
     ),
 ]  # fmt: skip

@@ -37,7 +37,7 @@ CHAPTERS = {
             ("positions", "Positional encoding", "03-positions", 5),
             ("attention", "Attention", "04-attention", 3),
             ("heads", "Several heads", "05-several-heads", 3),
-            ("ffn", "The position-wise feed-forward network", "06-feed-forward", 7),
+            ("ffn", "The position-wise feed-forward network", "06-feed-forward", 8),
             (
                 "addnorm",
                 "Residual connection and layer normalisation",
