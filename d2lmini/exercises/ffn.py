@@ -339,11 +339,11 @@ EXERCISES = [
                 xor_in_company()[0] / 30, *xor_in_company()[1:]),
         },
         (
-            "The <eos> is all zeros: its score is 0, and it has nothing to hand over. So the answer "
-            "is what the token keeps of its own value.",
+            "The <eos> is all zeros: its score is 0, and it hands nothing over. So the answer is "
+            "what the token keeps of its own value.",
             "Let the value be a + b. What share of it must (0, 1), (1, 0) and (1, 1) keep?",
-            "With W_k the identity, the score of a token with itself is a sum over its bits and their "
-            "product: reward each bit, and punish both together.",
+            "With W_k the identity, the score of a token with itself is a sum over its bits and "
+            "their product: reward each bit, and punish both together.",
         ),
         effect=answers_in_company,
     ),
