@@ -103,7 +103,7 @@ def at_random(
         generator: random number generator, on the device of the network.
     Raises:
         TypeError, ValueError: temperature is not above 0, or top_k less than 1.
-    Source: chapter 10.
+    Source: chapter 15.
     """
     check_arguments(temperature=temperature, top_k=top_k)
 
