@@ -96,8 +96,9 @@ def test_answers_follow_their_exercises_into_other_notebooks(folders, capsys):
     write_exercises(book / "a.ipynb", dict.fromkeys([first, second, third], STUB))
     write_exercises(book / "d.ipynb", {("k4", "d-1"): STUB})
     update(book, own)
-    answers = {first: "return 1", second: "return 2", third: STUB}
-    write_exercises(own / "a.ipynb", answers)
+    write_exercises(
+        own / "a.ipynb", {first: "return 1", second: "return 2", third: STUB}
+    )
     write_exercises(own / "d.ipynb", {("k4", "d-1"): "return 4"})
     # The second moves and has another name now, the third its name; d and b leave the book.
     write_exercises(book / "a.ipynb", {first: STUB, ("k3", "a-2"): STUB})

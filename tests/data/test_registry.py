@@ -292,9 +292,6 @@ def test_a_killed_process_blocks_nobody_and_what_it_left_goes(
     assert path.read_text(encoding="utf-8") == TEXT and files(tmp_path) == [path.name]
 
 
-# Files in its place
-
-
 def test_a_file_that_is_not_the_registered_one_is_refused_and_kept(served, tmp_path):
     path = tmp_path / "data" / "set" / "pairs.txt"
     path.parent.mkdir(parents=True)
