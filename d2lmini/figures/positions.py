@@ -10,7 +10,7 @@ from d2lmini.positions import sinusoidal_table
 TRIES = [
     (
         "The slowest wave",
-        {"column": 15},
+        {"column": 14},
         "In 32 positions it hardly moves: one turn takes some twenty thousand. The fast columns "
         "tell neighbours apart, this one tells what lies far away.",
     ),
