@@ -187,4 +187,23 @@ EXERCISES = [
         draw=_heads_case,
         unseen=True,
     ),
+    Exercise(
+        "heads-4",
+        lambda: ["part", "stay"],  # the solution runs both
+        [()],
+        {
+            "heads that stay copies although W_o differs: each is heard in its own way": (
+                lambda: ["stay", "stay"]
+            ),
+            "heads that part although W_o is copied too: nothing tells them apart then": (
+                lambda: ["part", "part"]
+            ),
+            "the two answers exchanged": lambda: ["stay", "part"],
+        },
+        (
+            "Two heads stay copies as long as their gradients are equal.",
+            "The gradient of a head comes back through its own columns of W_o.",
+            "Random columns of W_o give different gradients; copied columns give equal ones.",
+        ),
+    ),
 ]
