@@ -47,7 +47,9 @@ def fingerprint(path: Path) -> str:
 
 
 def set_aside(book: Path, own: Path, copied: dict[str, str]) -> dict[str, str]:
-    """Move what has left the book, or whose exercises have moved, to own/older.
+    """Move copies that have left the book, or whose exercises have moved, to own/older.
+
+    Files that were not copied from the book, renamed ones among them, are the reader's and stay.
 
     Args:
         copied: file name -> fingerprint of what was copied; loses what is moved.
@@ -58,9 +60,9 @@ def set_aside(book: Path, own: Path, copied: dict[str, str]) -> dict[str, str]:
         key: path.name for path in book.glob("*.ipynb") for key in answer_cells(path)
     }
     answers = {}
-    for path in sorted(own.glob("*.*")):
+    for path in [own / name for name in sorted(copied) if (own / name).exists()]:
         found = {key: text for key, text in answered(path).items() if key in home}
-        gone = path.name in copied and not (book / path.name).exists()
+        gone = not (book / path.name).exists()
         if gone and fingerprint(path) == copied[path.name]:
             path.unlink()  # nothing in it is the reader's
         elif gone or any(home[key] != path.name for key in found):
@@ -70,7 +72,7 @@ def set_aside(book: Path, own: Path, copied: dict[str, str]) -> dict[str, str]:
             while place.exists():
                 place = place.with_stem(f"{place.stem}-older")
             path.rename(place)
-            copied.pop(path.name, None)
+            del copied[path.name]
             print(f"{path.name} is now in {place.parent}: its exercises have moved.")
     return answers
 

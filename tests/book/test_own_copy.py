@@ -100,16 +100,17 @@ def test_answers_follow_their_exercises_into_other_notebooks(folders, capsys):
         own / "a.ipynb", {first: "return 1", second: "return 2", third: STUB}
     )
     write_exercises(own / "d.ipynb", {("k4", "d-1"): "return 4"})
+    write_exercises(own / "my d.ipynb", {("k4", "d-1"): "return 5"})
     # The second moves and has another name now, the third its name; d and b leave the book.
     write_exercises(book / "a.ipynb", {first: STUB, ("k3", "a-2"): STUB})
-    write_exercises(book / "c.ipynb", {("k2", "c-1"): STUB})
+    write_exercises(book / "c.ipynb", {("k2", "c-1"): STUB, ("k4", "c-2"): STUB})
     for name in ("b.ipynb", "d.ipynb"):
         (book / name).unlink()
     for _ in range(2):
         assert update(book, own) == []
-        a, (c,) = code(own / "a.ipynb"), code(own / "c.ipynb")
+        a, (c, other) = code(own / "a.ipynb"), code(own / "c.ipynb")
         assert "return 1" in a[0] and STUB in a[1] and '"a-2"' in a[1]
-        assert "return 2" in c and '"c-1"' in c
-        assert not (own / "b.ipynb").exists()
+        assert "return 2" in c and '"c-1"' in c and "return 4" in other
+        assert not (own / "b.ipynb").exists() and (own / "my d.ipynb").exists()
         assert {p.name for p in (own / "older").iterdir()} == {"a.ipynb", "d.ipynb"}
     assert "c-1: your answer is in c.ipynb now." in capsys.readouterr().out
