@@ -53,7 +53,8 @@ __version__ = "0.1.0"
 
 # Loaded on first use: matplotlib takes ten times as long to import as all the rest.
 PLOTS = (
-    "show_curves", "show_flow", "show_heatmaps", "show_square", "show_table", "show_transformer",
+    "show_curves", "show_flow", "show_heatmaps", "show_part", "show_square", "show_table",
+    "show_transformer",
 )  # fmt: skip
 MODULES = {
     "bugs": "d2lmini.check.bugs", "check": "d2lmini.check", "figures": "d2lmini.figures"

@@ -2,8 +2,9 @@
 
 import torch
 
-from benchmarks.recipes.common import from_chapter
+from benchmarks.recipes.common import commit, from_chapter
 from d2lmini.support.chapters import CHAPTERS
+from d2lmini.support.ledger import save_weights
 
 UPDATES = 150, 300, 600, 1800, 5400
 NETS = "one code", "one code, 4 × as wide", "mean of all states", "attention"
@@ -43,3 +44,20 @@ def run(seed, net, updates):
     makers, chapter = nets()
     trained = chapter["train_copier"](makers[net], seed, updates)
     return {"seed": seed, "right": chapter["share_right"](trained, 16)}
+
+
+def save_two(name="copying"):
+    """Save the two nets of the chapter's first figure, after 600 updates, and what they write."""
+    makers, chapter = nets()
+    read = "3141592653589793"
+    digits = torch.tensor([[int(digit) for digit in read]])
+    saved, written = {}, {"read": read}
+    for net in ("one code", "attention"):
+        trained = chapter["train_copier"](makers[net], seed=0)
+        saved[net] = trained.state_dict()
+        written[net] = "".join(map(str, chapter["repeat"](trained, digits)[0].tolist()))
+    save_weights(name, saved, commit=commit(), updates=600, seed=0, written=written)
+
+
+if __name__ == "__main__":
+    save_two()

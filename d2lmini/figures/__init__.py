@@ -20,7 +20,7 @@ HOMES = {
     "COLOURS": "plots", "STYLE": "plots", "show_curves": "plots", "show_flow": "plots",
     "show_heatmaps": "plots", "show_table": "plots",
     "show_square": "square",
-    "show_transformer": "architecture",
+    "show_part": "architecture", "show_transformer": "architecture",
 }  # fmt: skip
 __all__ = sorted(HOMES)
 

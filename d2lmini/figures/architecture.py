@@ -1,6 +1,27 @@
-"""The diagram of the whole Transformer, for the preface and chapter 8."""
+"""Diagrams of the whole Transformer: with shapes, and small, to show where a chapter is."""
 
 from d2lmini.figures.plots import show_flow
+
+# The two columns of the small diagram, from the bottom: name of a part -> its kind
+ENCODER = {
+    "embedding": "embedding",
+    "positions": "embedding",
+    "self-attention": "attention",
+    "add & norm": "norm",
+    "feed-forward": "network",
+    "add & norm ": "norm",
+}
+DECODER = {
+    "embedding": "embedding",
+    "positions": "embedding",
+    "causal self-attention": "attention",
+    "add & norm": "norm",
+    "cross-attention": "attention",
+    "add & norm ": "norm",
+    "feed-forward": "network",
+    "add & norm  ": "norm",
+    "output layer": "output",
+}
 
 
 def show_transformer():
@@ -53,3 +74,27 @@ def show_transformer():
         "n_right": (4.2, 5.02, 0.5, 0.2, "× N", "none"),
     }
     show_flow(boxes | labels, arrows, figsize=(7.1, 7.0))
+
+
+def show_part(*parts):
+    """Draw the whole Transformer in small, in colour only the parts that a chapter is about.
+
+    Args:
+        parts: how the names of these parts end, such as "attention".
+    Source: chapter 1.
+    """
+    boxes, arrows = {}, []
+    for x, column in ((0.15, ENCODER), (2.4, DECODER)):
+        for row, (name, kind) in enumerate(column.items()):
+            text, y = name.strip(), 0.15 + 0.32 * row
+            lit = any(text.endswith(part) for part in parts)
+            boxes[f"{x} {name}"] = (x, y, 1.75, 0.22, text, kind if lit else "plain")
+            if row:
+                arrows.append(([(x + 0.875, y - 0.1), (x + 0.875, y)], ""))
+    memory = 0.15 + 0.32 * 4 + 0.11  # cross-attention
+    top = 0.15 + 0.32 * 5 + 0.22
+    path = [(1.025, top), (1.025, top + 0.15), (2.15, top + 0.15), (2.15, memory)]
+    arrows.append(([*path, (2.4, memory)], ""))
+    boxes["encoder"] = (0.15, top + 0.3, 1.75, 0.2, "encoder", "none")
+    boxes["decoder"] = (2.4, 0.15 + 0.32 * 8 + 0.27, 1.75, 0.2, "decoder", "none")
+    show_flow(boxes, arrows, figsize=(4.3, 3.25))

@@ -54,19 +54,25 @@ function render({ model, el }) {
     onReach: (i) => state.set({ d_k: SIZES[i] }) });
   const plane = draw("svg", { viewBox: `${-SIDE} ${-SIDE} ${2 * SIDE} ${2 * SIDE}`, tabindex: 0,
     role: "application", class: "plane asked" });
+  const asking = make("div", { className: "lines" },
+    make("p", { className: "caption" }, "Drag the query, or move it with the arrow keys."),
+    plane,
+    make("p", { className: "axes" }, ...hued("line: query; dots: keys; square: output")));
   const frame = figure(model, el, {
     state,
     title: "Attention by hand",
     controls: (plain ? [kind] : [kind, scaled, size]).map((c) => c.element),
     parts: [
-      make("div", { className: "lines" },
-        make("p", { className: "caption" }, "Drag the query, or move it with the arrow keys."),
-        plane,
-        make("p", { className: "axes" }, ...hued("line: query; dots: keys; square: output"))),
+      asking,
       make("div", { className: "stack" }, scores.element, weights.element, output.element),
       ...(plain ? [] : [spread.element]),
     ],
     help: "A key's area is its weight. The values are the keys; the square is the output.",
+    brief: {
+      title: "A query among keys",
+      controls: [scaled, size].map((c) => c.element),
+      parts: [asking, make("div", { className: "stack" }, scores.element, weights.element)],
+    },
   });
 
   const moveTo = (x, y) => state.set({

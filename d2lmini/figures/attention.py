@@ -34,7 +34,9 @@ LARGE_AND_PLAIN = (
 )
 
 
-def explore_attention(query=(1.0, 1.0), similarity="dot", scaled=True, d_k=2) -> Figure:
+def explore_attention(
+    query=(1.0, 1.0), similarity="dot", scaled=True, d_k=2, brief=False
+) -> Figure:
     """Show a query that can be dragged among keys in the plane; the values are the keys.
 
     Args:
@@ -43,6 +45,7 @@ def explore_attention(query=(1.0, 1.0), similarity="dot", scaled=True, d_k=2) ->
         scaled: whether the dot product is divided by the square root of d_k.
         d_k: number of features that the dot product represents, a power of two up to 1024;
             None: the plain dot product of chapter 1, with nothing to divide by.
+        brief: show the plane, scores and weights alone.
     Source: chapters 1 and 4.
     """
     is_plain = d_k is None
@@ -81,7 +84,7 @@ def explore_attention(query=(1.0, 1.0), similarity="dot", scaled=True, d_k=2) ->
         )
     data = {"words": words, "keys": keys, "plain": is_plain}
     tries = TRIES if is_plain else [*TRIES[1:], LARGE_AND_PLAIN]
-    return Figure("attention.js", state, picture, alt, data, tries=tries)
+    return Figure("attention.js", state, picture, alt, data, tries=tries, brief=brief)
 
 
 def plane(axis, query, keys, words, weights):

@@ -34,6 +34,7 @@ function render({ model, el }) {
     controls: [depth, scale].map((c) => c.element),
     parts: plots.map(([, plot]) => plot.element),
     help: "Before any training; axes in powers of ten. Move a marker from layer to layer.",
+    brief: { parts: plots.slice(0, 2).map(([, plot]) => plot.element) },
   });
   for (const [, plot] of plots) plot.element.classList.add("four");
   const number = (log) => {

@@ -27,13 +27,14 @@ TRIES = [
 ]
 
 
-def explore_depth(depth=32, scale=1.0) -> Figure:
+def explore_depth(depth=32, scale=1.0, brief=False) -> Figure:
     """Show signal and gradient in a stack of ReLU layers of width 16, wired in four ways.
 
     Args:
         depth: number of layers: 2, 6, 12, 18, 32, 50 or 100.
         scale: of the initial weights, between 0 and 3; 1 is the initialisation of nn.Linear,
             √6 = 2.45 that of He et al. There are no biases.
+        brief: show signal and gradient alone.
     Source: chapter 7.
     """
     state = {"depth": depth, "scale": scale, "layer": depth // 2}
@@ -47,7 +48,9 @@ def explore_depth(depth=32, scale=1.0) -> Figure:
     )
     layers = net.pop("layers").to(torch.int8).numpy().tobytes()
     data = as_lists(net) | {"width": WIDTH}
-    return Figure("depth.js", state, picture, alt, data, layers, tries=TRIES)
+    return Figure(
+        "depth.js", state, picture, alt, data, layers, tries=TRIES, brief=brief
+    )
 
 
 def start():

@@ -65,7 +65,10 @@ export function player(name, milliseconds, begin, step) {
 //
 // state: from controlState. The model's data contains tries, { name, set, notice }: each sets the
 // state and says what to notice. noteLines: the number of lines reserved for notes.
-export function figure(model, el, { title, controls, parts, help, state, noteLines = 1 }) {
+// brief: what differs in the small form at the head of a chapter.
+export function figure(model, el, { brief, ...whole }) {
+  const { title, controls, parts, help, state, noteLines = 1 } =
+    model.get("data").brief ? { ...whole, ...brief } : whole;
   const note = make("p", { className: "note", role: "status" });
   note.style.minHeight = `${1.35 * noteLines}em`;
   const said = make("p", { className: "explanation", "aria-live": "polite" }, help);

@@ -30,6 +30,12 @@ function render({ model, el }) {
     controls: [heads, order, feature, amount].map((c) => c.element),
     parts: [make("div", { className: "stretched" }, steady(reads.element, 17)), steady(place, 20)],
     help: "Change a feature, and see which heads notice.",
+    brief: {
+      title: "What does a head read?",
+      controls: [heads, order].map((c) => c.element),
+      parts: [make("div", { className: "stretched wide" }, steady(reads.element, 17))],
+      help: "Blue: the head reads this feature.",
+    },
   });
   let maps = [];
 

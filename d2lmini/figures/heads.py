@@ -24,7 +24,9 @@ TRIES = [
 ]
 
 
-def explore_heads(num_heads=2, order="project", feature=0, amount=2.0) -> Figure:
+def explore_heads(
+    num_heads=2, order="project", feature=0, amount=2.0, brief=False
+) -> Figure:
     """Show which features of its input each head reads, in multi-head attention of width 8.
 
     Args:
@@ -32,6 +34,7 @@ def explore_heads(num_heads=2, order="project", feature=0, amount=2.0) -> Figure
         order: "project", as MultiHeadAttention does; "split", as bugs.SplitThenProject, whose
             heads share one small matrix; "own", the same with a matrix for each head.
         feature, amount: the feature of the first word to change, and by how much.
+        brief: show what each head reads alone.
     Source: chapter 5.
     """
     state = {
@@ -43,7 +46,7 @@ def explore_heads(num_heads=2, order="project", feature=0, amount=2.0) -> Figure
     generator = torch.Generator().manual_seed(0)
     X = torch.randn(3, 8, generator=generator)
     W_q, W_k, W_v = torch.randn(3, 8, 8, generator=generator) * 0.5
-    words = ["we", "like", "cats"]
+    words = ["it", "was", "tired"]
     data = {"words": words, "X": X, "W_q": W_q, "W_k": W_k, "W_v": W_v}
     rows = torch.stack([W_q, W_k, W_v]).view(3, num_heads, -1, 8)
     reads = rows.square().sum((0, 2)).sqrt()  # (heads, features)
@@ -57,4 +60,6 @@ def explore_heads(num_heads=2, order="project", feature=0, amount=2.0) -> Figure
         "Two matrices of heads by features of the input. If one projects first, each head reads "
         "all features; if one splits first, each reads its own slice only."
     )
-    return Figure("heads.js", state, picture, alt, as_lists(data), tries=TRIES)
+    return Figure(
+        "heads.js", state, picture, alt, as_lists(data), tries=TRIES, brief=brief
+    )

@@ -40,6 +40,11 @@ function render({ model, el }) {
     parts: rows.map((three) =>
       make("div", { className: "wide parts stretched" }, ...three.map((m) => steady(m.element, 15.8)))),
     help: "Point at a number, or reach it by Tab and the arrow keys, to see where it comes from.",
+    brief: {
+      title: "Who looks at whom?",
+      controls: [padding, causal].map((c) => c.element),
+      parts: rows.map(([, , weights]) => steady(weights.element, 15.8)),
+    },
   });
 
   function draw({ sentences, valid_lens: validLens, padding: pad, causal: hide }) {

@@ -31,7 +31,7 @@ TRIES = [
 
 
 def explore_masks(
-    sentences=("the cat sat down", "we slept"), valid_lens=(4, 2)
+    sentences=("the cat sat down", "we slept"), valid_lens=(4, 2), brief=False
 ) -> Figure:
     """Show two sentences under a padding and a causal mask.
 
@@ -40,13 +40,14 @@ def explore_masks(
     Args:
         sentences: two, at most eight words each.
         valid_lens: the number of real words in each.
+        brief: show the weights and the two switches alone, both off.
     Source: chapter 2.
     """
     state = {
         "sentences": list(sentences),
         "valid_lens": list(valid_lens),
-        "padding": True,
-        "causal": True,
+        "padding": not brief,
+        "causal": not brief,
     }
     steps = max(len(sentence.split()) for sentence in sentences)
     words = sentences[0].split()
@@ -64,4 +65,4 @@ def explore_masks(
         f"Two matrices for the sentence '{sentences[0]}': its scores, where what the masks "
         "hide is hatched, and the weights, which are zero there."
     )
-    return Figure("masks.js", state, picture, alt, tries=TRIES)
+    return Figure("masks.js", state, picture, alt, tries=TRIES, brief=brief)

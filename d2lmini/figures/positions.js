@@ -42,6 +42,12 @@ function render({ model, el }) {
     parts: [make("div", { className: "stack" }, table.element, rotation),
       make("div", { className: "stack curves" }, wave.element, likeness.element)],
     help: "Choose a number of the table, move a marker, or drag the hand. Dashed hand: position i; solid: i + k.",
+    brief: {
+      title: "A hand that moves on",
+      controls: [position, offset].map((c) => c.element),
+      parts: [rotation, likeness.element],
+      help: "Dashed hand: position i; solid: i + k. Drag the solid one, or move a slider.",
+    },
   });
   table.element.classList.add("dense");
   // The hand of i + k follows the pointer, with the nearest of all offsets that bring it there.

@@ -27,7 +27,9 @@ TRIES = [
 ]
 
 
-def explore_positions(width=16, base=10000, column=4, position=6, offset=3) -> Figure:
+def explore_positions(
+    width=16, base=10000, column=4, position=6, offset=3, brief=False
+) -> Figure:
     """Show the table of sinusoidal positions and what it does.
 
     Args:
@@ -35,6 +37,7 @@ def explore_positions(width=16, base=10000, column=4, position=6, offset=3) -> F
         base: a power of ten, from 10 to 100,000.
         column: the column of the table to show as a wave.
         position, offset: the rotation of a hand starts at position and covers offset steps.
+        brief: show a hand and the dot products alone.
     Source: chapter 3.
     """
     state = {
@@ -50,7 +53,7 @@ def explore_positions(width=16, base=10000, column=4, position=6, offset=3) -> F
         f"{width // 2} clocks, each slower than the one before. A full hand shows position "
         f"{position}, a dotted one position {position + offset}."
     )
-    return Figure("positions.js", state, picture, alt, tries=TRIES)
+    return Figure("positions.js", state, picture, alt, tries=TRIES, brief=brief)
 
 
 def clocks(codes):

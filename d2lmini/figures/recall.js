@@ -36,6 +36,8 @@ function render({ model, el }) {
     columnsAre: "places, from 0", onReach });
   const looks = matrix({ title: "where attention looks", rowsAre: "place written",
     columnsAre: "digits read", onReach });
+  const digitRows = make("div", { className: "wide scrolls" },
+    make("table", { className: "repeats" }, rows));
   const curve = lines({ title: "Share of digits that are right", xIs: "length",
     onReach: (i) => ofLength(LEAST + i) });
   for (const m of [share, looks]) m.element.classList.add("compact", "wide");
@@ -43,11 +45,13 @@ function render({ model, el }) {
     state,
     title: "Repeat after me",
     controls: [typed, length, place].map((c) => c.element),
-    parts: [
-      make("div", { className: "wide scrolls" }, make("table", { className: "repeats" }, rows)),
-      looks.element, share.element, curve.element,
-    ],
+    parts: [digitRows, looks.element, share.element, curve.element],
     help: "Struck out: a wrong digit. The two matrices and the curves follow the length.",
+    brief: {
+      controls: [typed, length].map((c) => c.element),
+      parts: [digitRows],
+      help: "Struck out: a wrong digit. Both networks had the same short training.",
+    },
   });
 
   function update({ digits: text, place: asked }) {
@@ -68,15 +72,7 @@ function render({ model, el }) {
     looks.update({ rows: [p], columns: digits, top: 1, value: (_, j) => weights[j],
       explain: (_, j) => `${show(weights[j], 3)}: the weight of place ${j}, a ${
         digits[j]}, while attention writes place ${p}` });
-    const shares = NAMES.map((name) => right[name][n - LEAST]);
-    share.update({ rows: NAMES, columns: digits.map((_, i) => i), top: 1,
-      value: (which, i) => shares[which][i],
-      explain: (which, i) => `${show(shares[which][i], 3)}: of 500 strings of ${n} digits, how many `
-        + `came back right at place ${i}; mean of three networks` });
-    const mean = (numbers) => numbers.reduce((sum, v) => sum + v, 0) / numbers.length;
-    const lengths = right[NAMES[0]].map((_, i) => LEAST + i);
-    curve.update({ x: lengths, at: n - LEAST, low: 0, high: 1, series: Object.fromEntries(
-      NAMES.map((name) => [name, right[name].map(mean)])) });
+    if (right) showShares(n);
     const said = NAMES.map((name, which) => {
       const { digit, probabilities } = written[which][p];
       return `${name} writes ${digit} (probability ${show(probabilities[digit])})`;
@@ -87,6 +83,19 @@ function render({ model, el }) {
     typed.set(text);
     length.set(n);
     place.set(p);
+  }
+
+  // Over many strings of n digits
+  function showShares(n) {
+    const shares = NAMES.map((name) => right[name][n - LEAST]);
+    share.update({ rows: NAMES, columns: Array.from({ length: n }, (_, i) => i), top: 1,
+      value: (which, i) => shares[which][i],
+      explain: (which, i) => `${show(shares[which][i], 3)}: of 500 strings of ${n} digits, how many `
+        + `came back right at place ${i}; mean of three networks` });
+    const mean = (numbers) => numbers.reduce((sum, v) => sum + v, 0) / numbers.length;
+    const lengths = right[NAMES[0]].map((_, i) => LEAST + i);
+    curve.update({ x: lengths, at: n - LEAST, low: 0, high: 1, series: Object.fromEntries(
+      NAMES.map((name) => [name, right[name].map(mean)])) });
   }
   update(first);
 }

@@ -1,6 +1,6 @@
 """The figure of two copiers of digits, one with a single code and one with attention."""
 
-from d2lmini.figures.stills import curves
+from d2lmini.figures.stills import curves, empty
 from d2lmini.figures.weights import floats
 from d2lmini.figures.widget import Figure
 
@@ -23,23 +23,37 @@ TRIES = [
 ]
 
 
-def explore_recall(one_code, attention, right) -> Figure:
+def explore_recall(one_code, attention, right=None, written=None) -> Figure:
     """Show the copiers of chapter 1 repeating digits that the reader types.
 
     Args:
         one_code, attention: the state_dicts of the two networks.
         right: "one code" and "attention" -> for each length from 2 on, the accuracy at each
             position, (length,).
+        written: instead of right, for the small form at the head of the chapter: "read" and the
+            names of both networks -> digits.
     Source: chapter 1.
     """
     numbers = {f"one code.{name}": tensor for name, tensor in one_code.items()}
     numbers |= {f"attention.{name}": tensor for name, tensor in attention.items()}
-    data = {
-        "shapes": [(name, list(tensor.shape)) for name, tensor in numbers.items()],
-        "right": {
-            name: [[round(share, 3) for share in shares.tolist()] for shares in lengths]
-            for name, lengths in right.items()
-        },
+    data = {"shapes": [(name, list(tensor.shape)) for name, tensor in numbers.items()]}
+    if right is None:
+        state = {"digits": written["read"], "place": 0}
+        lost = {
+            name: sum(a != b for a, b in zip(digits, written["read"], strict=True))
+            for name, digits in written.items()
+        }
+        alt = (
+            f"The {len(written['read'])} digits {written['read']}, and what two networks repeat: "
+            f"one code loses {lost['one code']}, attention {lost['attention']}."
+        )
+        picture = digit_rows(written)
+        return Figure(
+            "recall.js", state, picture, alt, data, floats(numbers), brief=True
+        )
+    data["right"] = {
+        name: [[round(share, 3) for share in shares.tolist()] for shares in lengths]
+        for name, lengths in right.items()
     }
     means = {
         name: [s.mean().item() for s in lengths] for name, lengths in right.items()
@@ -62,3 +76,23 @@ def explore_recall(one_code, attention, right) -> Figure:
         floats(numbers),
         tries=TRIES,
     )
+
+
+def digit_rows(written):
+    """Draw the digits that were read, and those written below; the wrong ones struck out."""
+    figure, [[axis]] = empty()
+    axis.set(xlim=(-0.5, len(written["read"]) - 0.5), ylim=(3, 0))
+    axis.axis("off")
+    for row, (name, digits) in enumerate(written.items()):
+        axis.text(-0.5, row + 0.3, name, fontsize=11, va="center")
+        for i, (digit, due) in enumerate(zip(digits, written["read"], strict=True)):
+            wrong = digit != due
+            colour = "#D55E00" if wrong else "black"
+            axis.text(
+                i, row + 0.7, digit, fontsize=13, ha="center", va="center", color=colour
+            )
+            if wrong:
+                axis.plot(
+                    [i - 0.3, i + 0.3], [row + 0.7] * 2, color=colour, linewidth=2
+                )
+    return figure

@@ -63,19 +63,26 @@ function render({ model, el }) {
   const over = draw("g");
   const plane = draw("svg", { viewBox: `${LOW - MIDDLE} ${LOW - MIDDLE} ${HIGH - LOW} ${HIGH - LOW}`,
     class: "plane units", tabindex: 0, role: "application" }, draw("g", {}, ...cells), minus, over);
+  const where = make("div", { className: "lines" },
+    make("p", { className: "caption" }, "Drag the token, or move it with the arrow keys."),
+    plane, make("p", { className: "axes" }, ...names.flatMap((name, i) => [
+      make("span", { className: `key curve-${i}` }), name, "; "]), "dashed: asleep"));
   const frame = figure(model, el, {
     state,
     title: "Units that wake and sleep",
     controls: [which, ...parts, relu].map((c) => c.element),
     parts: [
-      make("div", { className: "lines" },
-        make("p", { className: "caption" }, "Drag the token, or move it with the arrow keys."),
-        plane, make("p", { className: "axes" }, ...names.flatMap((name, i) => [
-          make("span", { className: `key curve-${i}` }), name, "; "]), "dashed: asleep")),
+      where,
       make("div", { className: "stack" }, table.element, own.element, answers.element),
     ],
     help: "Blue: the output, up to 1; orange, with minus signs: below 0. A line is where a unit "
       + "wakes, its tick on the awake side. Strong colour: tokens that share this one's matrix.",
+    brief: {
+      title: "Are the two different?",
+      controls: [relu.element],
+      parts: [where, answers.element],
+      help: "Blue: the output, up to 1; orange: below 0. A line is where one of three units wakes.",
+    },
   });
   const moveTo = (a, b) => state.set({ token: [a, b].map((v) =>
     Math.round(Math.max(LOW, Math.min(HIGH, v)) * 20) / 20) });

@@ -24,14 +24,21 @@ TRIES = [
     ),
 ]
 
+# Units a, b and a + b - 1, which the ReLU turns into "both"
+KEYS = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+BIASES, VALUES = torch.tensor([0.0, 0.0, -1.0]), torch.tensor([1.0, 1.0, -2.0])
 
-def explore_units(keys, biases, values, token=(0.35, 0.3)) -> Figure:
+
+def explore_units(
+    keys=KEYS, biases=BIASES, values=VALUES, token=(0.35, 0.3), brief=False
+) -> Figure:
     """Show an output of an editable network with two features and three hidden units.
 
     Args:
         keys: (3, 2), a row per unit; between -3 and 3, as are the others.
-        biases, values: (3,), the bias and the output weight of each unit.
+        biases, values: (3,), the bias and the output weight of each unit. The default is XOR.
         token: the features a and b, between -0.5 and 1.5.
+        brief: show the plane and the answers alone.
     Source: chapter 6.
     """
     units = torch.cat([keys, biases[:, None], values[:, None]], dim=1)  # (3, 4)
@@ -56,4 +63,4 @@ def explore_units(keys, biases, values, token=(0.35, 0.3)) -> Figure:
         f"hidden units, and a token at {tuple(token)}, which wakes {names or 'none of them'}."
     )
     data = {"wanted": [0, 1, 1, 0]}
-    return Figure("units.js", state, picture, alt, data, tries=TRIES)
+    return Figure("units.js", state, picture, alt, data, tries=TRIES, brief=brief)

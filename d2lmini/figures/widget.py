@@ -57,6 +57,8 @@ class Figure(anywidget.AnyWidget):
         large: those of a second, larger model, which a page loads once it is readable.
         tries: suggestions to try: for each the name of a button, its changes to the first state,
             and what to notice.
+        brief: the small form at the head of a chapter: the controls and parts that the module
+            names, and nothing to try.
     Source: chapter 2.
     """
 
@@ -68,18 +70,26 @@ class Figure(anywidget.AnyWidget):
     large = traitlets.Bytes().tag(sync=True)
 
     def __init__(
-        self, module, state, picture, alt, data=None, weights=b"", tries=(), large=b""
-    ):
+        self, module, state, picture, alt, data=None, weights=b"", tries=(), large=b"",
+        brief=False,
+    ):  # fmt: skip
         super().__init__(
             _esm=browser_module(module),
             _css=CSS_COMMENT.sub("", (HERE / "figure.css").read_text(encoding="utf-8")),
             state=state,
             data=(data or {})
-            | {"tries": [dict(zip(TRY, one, strict=True)) for one in tries]},
+            | {
+                "tries": [
+                    dict(zip(TRY, one, strict=True)) for one in tries if not brief
+                ],
+                "brief": brief,
+            },
             weights=weights,
             large=large,
         )
-        self.still = still(picture, alt, name=module.removesuffix(".js"))
+        self.still = still(
+            picture, alt, name="first" if brief else module.removesuffix(".js")
+        )
 
     def _repr_mimebundle_(self, **kwargs):
         bundle, metadata = super()._repr_mimebundle_(**kwargs)

@@ -28,3 +28,37 @@ def recorded_runs(name: str):
         )
     runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
     return DataFrame([run["setting"] | run for run in runs])
+
+
+def recorded_weights(name: str) -> tuple[dict[str, dict], dict]:
+    """Load the networks in results/{name}.safetensors, which have 8 bits a number.
+
+    Returns:
+        The name of each network -> its state_dict; and notes on how they were trained.
+    Source: chapter 1.
+    """
+    from d2lmini.support.eight_bits import from_bytes
+    from d2lmini.support.files import read_tensors
+
+    tensors, notes = read_tensors(RESULTS / f"{name}.safetensors")
+    nets = {}
+    for key, numbers in tensors.items():
+        kind, net, parameter = key.split("/")
+        if kind == "numbers":
+            scale = tensors[f"scale/{net}/{parameter}"]
+            nets.setdefault(net, {})[parameter] = from_bytes(numbers, scale)
+    return nets, notes
+
+
+def save_weights(name: str, nets: dict[str, dict], **notes) -> None:
+    """Save state_dicts for recorded_weights."""
+    from d2lmini.support.eight_bits import to_bytes
+    from d2lmini.support.files import write_tensors
+
+    tensors = {}
+    for net, parameters in nets.items():
+        for parameter, tensor in parameters.items():
+            numbers, scale = to_bytes(tensor)
+            tensors[f"numbers/{net}/{parameter}"] = numbers.contiguous()
+            tensors[f"scale/{net}/{parameter}"] = scale
+    write_tensors(RESULTS / f"{name}.safetensors", tensors, notes)

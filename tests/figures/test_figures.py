@@ -2,6 +2,7 @@
 
 import base64
 import re
+from functools import partial
 
 import pytest
 import torch
@@ -102,10 +103,10 @@ def recall():
     return figures.explore_recall(copier(6), copier(12), right)
 
 
-def units():
-    keys = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    biases, values = torch.tensor([0.0, 0.0, -1.0]), torch.tensor([1.0, 1.0, -2.0])
-    return figures.explore_units(keys, biases, values)
+def brief_recall():
+    torch.manual_seed(0)
+    written = {"read": "3141", "one code": "3111", "attention": "3141"}
+    return figures.explore_recall(copier(6), copier(12), written=written)
 
 
 def live(compute, same):
@@ -138,12 +139,17 @@ def live_matrix():
     return live(compute, same)
 
 
-WITH_NETS = (caption, machine, recall, sentence, training, translator, units, verdict,
-             walk, writer)  # fmt: skip
+WITH_NETS = (caption, machine, recall, sentence, training, translator, verdict, walk,
+             writer)  # fmt: skip
 NAMES = [name for name in figures.__all__ if name.startswith("explore_")]
 FIGURES = {name: getattr(figures, name) for name in NAMES}
 FIGURES |= {f"explore_{make.__name__}": make for make in WITH_NETS}
 FIGURES |= {"Live, curves": live_curves, "Live, matrix": live_matrix}
+FIGURES |= {
+    f"brief {name}": partial(FIGURES[f"explore_{name}"], brief=True)
+    for name in ("attention", "depth", "heads", "masks", "positions", "units")
+}
+FIGURES["brief recall"] = brief_recall
 
 each_figure = for_each(FIGURES.values())
 

@@ -103,6 +103,8 @@ def operate(page, figure):
             control.focus()
             at_end = control.evaluate("e => e.value === e.max")
             page.keyboard.press("ArrowLeft" if at_end else "ArrowRight")
+    for control in figure.locator("input[type=checkbox]:enabled").all():
+        control.click()
     for control in figure.locator("input[type=text]").all():
         control.press_sequentially(" go")
 
@@ -146,7 +148,7 @@ def test_there_are_things_to_try_and_each_shows_something_else(show, make):
     first = seen(figure)
     tries = made.data["tries"]
     buttons = figure.locator(".tries button, .controls .chip")
-    assert buttons.count() >= 2 and len(tries) in (0, 3)
+    assert made.data["brief"] or (buttons.count() >= 2 and len(tries) in (0, 3))
     for one in tries:
         button = buttons.get_by_text(one["name"], exact=True)
         button.click()

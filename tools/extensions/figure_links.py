@@ -25,7 +25,9 @@ ENTRY = re.compile(r'<li>\s*<p><a class="to-figure" href="([\w-]+).html#(figure-
 def titles():
     """The titles of the live figures from the page that lists them all: (file, id) -> title."""
     links = LINK.findall((ROOT / "book" / "figures.md").read_text(encoding="utf-8"))
-    return {(file, figure): title for title, file, figure in links}
+    listed = {(file, figure): title for title, file, figure in links}
+    first = {(file, "figure-first"): "Predict, then try" for file, _ in listed}
+    return listed | first
 
 
 def as_html(text):
