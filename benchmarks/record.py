@@ -15,6 +15,7 @@ from benchmarks.recipes import (
     deep_nets,
     growth,
     heads,
+    norms,
     sentiment,
     stories,
     trajectories,
@@ -57,6 +58,7 @@ MODULES = (
     attention,
     heads,
     growth,
+    norms,
 )
 for module in MODULES:
     RUNS |= dict.fromkeys(module.EXPERIMENTS, module.run)

@@ -46,7 +46,13 @@ RECIPE = {
     "sizes": [*SIZES],
     "dropout": DROPOUT,
 }
-WITHOUT_DATA = {"attention-cost", "copying", "deep-nets"}  # random numbers only
+WITHOUT_DATA = {
+    "attention-cost",
+    "copying",
+    "deep-nets",
+    "rates",
+    "reversing",
+}  # random numbers only
 S1_SENTENCES = {
     "go .": "va !",
     "i lost .": "j'ai perdu .",
