@@ -36,6 +36,15 @@ def wanted_weight(query, keys, wanted):
     return min(torch.softmax(keys @ query, dim=0)[wanted].item(), 0.9)
 
 
+def passes_of_attention(X, passes, axis=-1, adds=False, old_keys=False):
+    """Weights of the last of several passes in which words are queries, keys and values."""
+    first = X
+    for _ in range(passes):
+        weights = torch.softmax(X @ (first if old_keys else X).T, dim=axis)
+        X = weights @ X + (X if adds else 0)
+    return weights
+
+
 def _unit(*shape):
     return torch.nn.functional.normalize(*_draw(shape), dim=-1)
 
@@ -94,7 +103,7 @@ EXERCISES = [
         (
             "Write down h_1, then substitute it into h_2.",
             "The last input has been halved once, the one before twice.",
-            "Input t of n has been halved n + 1 - t times.",
+            "Of three inputs the first has been halved three times, the last once. And t of n?",
         ),
         draw=lambda dice: (dice.number(3, 12),),
     ),
@@ -146,7 +155,7 @@ EXERCISES = [
         (
             "keys @ query gives all dot products at once.",
             "torch.softmax(scores, dim=0) makes weights of them.",
-            "weights @ values is the weighted sum.",
+            "A matrix product of the weights and what they weigh is a weighted sum.",
         ),
         draw=_query_case,
     ),
@@ -203,7 +212,7 @@ EXERCISES = [
         (
             "The cosine is the dot product divided by both lengths.",
             "The query's length is the same for all keys: it does not matter for the choice.",
-            "values[(keys @ query / keys.norm(dim=-1)).argmax()]",
+            "Divide keys @ query by keys.norm(dim=-1). Where among these is the largest?",
         ),
         draw=_lengths_case,
     ),
@@ -272,7 +281,7 @@ EXERCISES = [
         (
             "Project both first: (m, s) and (n, s).",
             "To add every query to every key, give the queries an axis of size 1: (m, 1, s).",
-            "torch.tanh(Q[:, None] + K) @ w",
+            "Q[:, None] + K has the shape (m, n, s). What acts on it, and what sums over s?",
         ),
         draw=_additive_case,
     ),
@@ -306,9 +315,45 @@ EXERCISES = [
         (
             "All keys have length 1. With which of them has keys[wanted] the largest dot product?",
             "The direction is not enough: what does the softmax make of scores ten times as large?",
-            "Return a large multiple of keys[wanted].",
+            "Another key may have a cosine of 0.99. How often must 0.01 fit into ln(9 (n - 1))?",
         ),
         effect=wanted_weight,
         draw=_directions_case,
+    ),
+    Exercise(
+        "codes-7",
+        passes_of_attention,
+        [
+            (torch.tensor([[1.0], [0.0]]), 1),
+            (torch.tensor([[3.0, 0], [0, 3], [0, 0], [1, 0]]), 2),
+            (_draw((3, 2))[0], 2),
+            (_draw((4, 3), seed=1)[0], 3),
+        ],
+        {
+            "a single pass, whatever is asked for": lambda X, passes: (
+                passes_of_attention(X, 1)
+            ),
+            "one pass more than asked for": lambda X, passes: passes_of_attention(
+                X, passes + 1
+            ),
+            "columns that sum to 1, where rows should: each query shares out its weight": (
+                lambda X, passes: passes_of_attention(X, passes, axis=0)
+            ),
+            "scores without a softmax": lambda X, passes: (
+                passes_of_attention(X, passes) * 0 + X @ X.T
+            ),
+            "passes that add what they fetch to the words": lambda X, passes: (
+                passes_of_attention(X, passes, adds=True)
+            ),
+            "queries that change while the keys stay those of the first pass": (
+                lambda X, passes: passes_of_attention(X, passes, old_keys=True)
+            ),
+        },
+        (
+            "X @ X.T compares every word with every word.",
+            "After a pass the words are weights @ X. The next pass compares these.",
+            "Compute weights, then X, as often as there are passes. Which of the two is wanted?",
+        ),
+        draw=lambda dice: (dice.normal(*dice.sizes(2)), dice.number(1, 3)),
     ),
 ]
