@@ -186,7 +186,7 @@ EXERCISES = [
         (
             "Compare tokens with pad: which of == and != gives True for a real token?",
             "The result needs four axes: (batch, heads, queries, keys). Tokens are keys.",
-            "(tokens != pad)[:, None, None]",
+            "tokens != pad has two axes. Where do the two of size 1 go?",
         ),
         draw=_tokens_case,
     ),
@@ -226,7 +226,7 @@ EXERCISES = [
         (
             "A masked score should be as if it were not there: what must exp(score) be?",
             "exp(-inf) is 0. In a row of nothing but -inf the softmax is 0 / 0.",
-            "torch.where with -inf, softmax, then torch.where with 0.",
+            "Which weights are still wrong after the softmax, and what should they be?",
         ),
         properties=(
             lambda answer: properties.rows_sum_to_one(
