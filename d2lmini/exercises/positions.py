@@ -202,7 +202,7 @@ EXERCISES = [
         (
             "One hand is not enough: the fast one comes round again, the slow one hardly moves.",
             "All rows of the table have the same length. Which of them is most like p?",
-            "Multiply sinusoidal_table(1000, len(p)) by p and take the argmax.",
+            "Which row of the table has the largest dot product with p?",
         ),
         draw=_clock_case,
     ),
@@ -287,7 +287,7 @@ EXERCISES = [
         (
             "Give it zeros: what comes back is what it adds.",
             "Which rows of sinusoidal_table are these, and in which order?",
-            "Add sinusoidal_table(steps, d).flip(0).",
+            "The rows that were added are those of the table. In which order?",
         ),
         draw=lambda dice: _embedding_case(dice)[:1],
         unseen=True,
