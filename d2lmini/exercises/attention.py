@@ -8,17 +8,6 @@ from d2lmini.check.exercise import Exercise
 from d2lmini.masks import causal_mask
 
 
-def weight_of_the_match(d_k, n):
-    """The weight of one key of ones among n - 1 keys of zeros, for a query of ones."""
-    e = math.exp(math.sqrt(d_k))
-    return e / (e + n - 1)
-
-
-_WHY_ROOT = 'see "Why the square root" in chapter 4'
-_NO_ROOT = f"no division by the square root of the head size; {_WHY_ROOT}"
-_WHOLE_SIZE = f"a division by the head size instead of its square root; {_WHY_ROOT}"
-
-
 def one_back(num_steps):
     """Query i is e_i, and key j is e_(j + 1), scaled to ten times the square root."""
     return 10 * num_steps * torch.eye(num_steps), torch.eye(num_steps).roll(1, dims=1)
@@ -52,6 +41,11 @@ def _half(output, log_sum):
     return torch.tensor(output), torch.tensor(log_sum)
 
 
+def _two_matrices(dice):
+    d, d_k = dice.sizes(2)
+    return dice.normal(d, d_k), dice.normal(d, d_k)
+
+
 def _halves_case(dice):
     queries, width = dice.sizes(2)
     outputs, log_sums = dice.normal(2, queries, width), 3 * dice.normal(2, queries)
@@ -61,27 +55,64 @@ def _halves_case(dice):
 EXERCISES = [
     Exercise(
         "attention-1",
-        weight_of_the_match,
-        [(1, 2), (4, 3), (64, 10), (64, 1000), (256, 10**4)],
+        lambda W_q, W_k: W_q @ W_k.T,
+        [
+            (torch.tensor([[2.0], [0.0]]), torch.tensor([[0.0], [3.0]])),
+            (torch.eye(3)[:, :2], torch.eye(3)[:, 1:]),
+            (torch.arange(6.0).view(3, 2), torch.ones(3, 2)),
+        ],
         {
-            _NO_ROOT: (lambda d_k, n: 1 / (1 + (n - 1) * math.exp(-d_k))),
-            _WHOLE_SIZE: (lambda d_k, n: math.e / (math.e + n - 1)),
-            "a softmax in which a score of 0 gets no weight (exp(0) is 1)": lambda d_k, n: (
-                1.0
+            "the transpose: rows belong to queries, columns to keys": lambda W_q, W_k: (
+                W_k @ W_q.T
             ),
-            "n other keys (there are n - 1)": (
-                lambda d_k, n: 1 / (1 + n * math.exp(-math.sqrt(d_k)))
+            "a product over the features of the word, (d_k, d_k)": lambda W_q, W_k: (
+                W_q.T @ W_k
             ),
+            "scores that are divided already": lambda W_q, W_k: (
+                W_q @ W_k.T / math.sqrt(W_q.shape[1])
+            ),
+            "keys that are made by W_q as well": lambda W_q, W_k: W_q @ W_q.T,
         },
         (
-            "Which dot product does the key of ones give, and which the keys of zeros?",
-            "The scores are d_k and 0; divided by sqrt(d_k) they are sqrt(d_k) and 0.",
-            "exp(sqrt(d_k)) divided by the sum of itself and n - 1 times exp(0).",
+            "The scores are Q K^T, with Q = X W_q and K = X W_k.",
+            "The transpose of a product is the product of the transposes in reverse order.",
+            "(X W_q)(X W_k)^T = X W_q W_k^T X^T. What stands between X and X^T?",
         ),
-        draw=lambda dice: (dice.number(2, 64), dice.number(3, 50)),
+        draw=_two_matrices,
     ),
     Exercise(
         "attention-2",
+        one_back,
+        [(2,), (3,), (6,), (30,)],
+        {
+            "a head that looks at itself": lambda n: (
+                10 * n * torch.eye(n),
+                torch.eye(n),
+            ),
+            "the right pairs, with scores too small to decide": lambda n: (
+                torch.eye(n),
+                torch.eye(n).roll(1, dims=1),
+            ),
+            "W_q and W_k exchanged: the head looks ahead, where the mask hides everything": (
+                lambda n: (torch.eye(n).roll(1, dims=1), 10 * n * torch.eye(n))
+            ),
+            "scores that are all alike: every position takes the mean of those before": (
+                lambda n: (torch.zeros(n, n), torch.zeros(n, n))
+            ),
+            "a head that looks at the token itself or farther back: the one before is avoided": (
+                lambda n: (-10 * n * torch.eye(n), torch.eye(n).roll(1, dims=1))
+            ),
+        },
+        (
+            "X is the identity: row i of W_q is query i, row j of W_k is key j. Which must match?",
+            "Query i and key i - 1. If query i is e_i, then key j must be e_(j + 1).",
+            "W_q can be a multiple of the identity. What is W_k then, and how large the multiple?",
+        ),
+        effect=smallest_weight_one_back,
+        draw=lambda dice: (dice.number(4, 12),),
+    ),
+    Exercise(
+        "attention-3",
         merged,
         [
             (*_half([[2.0]], [0.0]), *_half([[4.0]], [0.0])),
@@ -137,39 +168,8 @@ EXERCISES = [
             "An output times its sum is what that half had added up before the division.",
             "So each output weighs as much as its sum of exponentials: a softmax of the two "
             "logarithms.",
-            "torch.softmax(torch.stack([log_sum1, log_sum2]), dim=0), and torch.logaddexp.",
+            "Stack the two logarithms for the softmax. torch.logaddexp adds what they stand for.",
         ),
         draw=_halves_case,
-    ),
-    Exercise(
-        "attention-3",
-        one_back,
-        [(2,), (3,), (6,), (30,)],
-        {
-            "a head that looks at itself": lambda n: (
-                10 * n * torch.eye(n),
-                torch.eye(n),
-            ),
-            "the right pairs, with scores too small to decide": lambda n: (
-                torch.eye(n),
-                torch.eye(n).roll(1, dims=1),
-            ),
-            "W_q and W_k exchanged: the head looks ahead, where the mask hides everything": (
-                lambda n: (torch.eye(n).roll(1, dims=1), 10 * n * torch.eye(n))
-            ),
-            "scores that are all alike: every position takes the mean of those before": (
-                lambda n: (torch.zeros(n, n), torch.zeros(n, n))
-            ),
-            "a head that looks at the token itself or farther back: the one before is avoided": (
-                lambda n: (-10 * n * torch.eye(n), torch.eye(n).roll(1, dims=1))
-            ),
-        },
-        (
-            "X is the identity: row i of W_q is query i, row j of W_k is key j. Which must match?",
-            "Query i and key i - 1. If query i is e_i, then key j must be e_(j + 1).",
-            "W_q: a large multiple of the identity. W_k: the identity, its columns rolled by one.",
-        ),
-        effect=smallest_weight_one_back,
-        draw=lambda dice: (dice.number(4, 12),),
     ),
 ]
