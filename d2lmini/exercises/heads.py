@@ -9,12 +9,6 @@ from d2lmini.check.exercise import Exercise
 from d2lmini.masks import masked_softmax, padding_mask
 
 
-def count_both(num_hiddens, num_heads):
-    """Parameters of project-then-split and of split-then-project, without biases."""
-    size = num_hiddens // num_heads
-    return 4 * num_hiddens**2, 3 * size**2 + num_hiddens**2
-
-
 def merge_heads(H):
     """(batch, heads, steps, head_size) -> (batch, steps, heads * head_size)."""
     return H.transpose(1, 2).flatten(2)
@@ -55,11 +49,6 @@ def _heads_case(dice):
     return dice.normal(*queries), dice.normal(*keys), dice.normal(*keys), mask
 
 
-def _width_case(dice):
-    heads, size = dice.sizes(2)
-    return heads * size, heads
-
-
 def mean_of_the_heads(queries, keys, values, mask):
     """Attention that returns the weights of each head, but mixes by their mean over the heads."""
     _, weights = scaled_dot_product_attention(queries, keys, values, mask)
@@ -76,40 +65,6 @@ _BY_HAND = (
 EXERCISES = [
     Exercise(
         "heads-1",
-        count_both,
-        [(2, 1), (4, 2), (32, 4), (512, 8)],
-        {
-            "a matrix for each head, or one that reads the full width, in split-then-project": (
-                lambda d, h: (4 * d**2, 3 * h * (d // h) ** 2 + d**2)
-            ),
-            "a first count divided by the heads (slices are cut from results of full matrices)": (
-                lambda d, h: (4 * d**2 // h, 3 * (d // h) ** 2 + d**2)
-            ),
-            "W_q, W_k and W_v of the first divided by the heads (they read and write all)": (
-                lambda d, h: (3 * d**2 // h + d**2, 3 * (d // h) ** 2 + d**2)
-            ),
-            "the two numbers in the wrong order": lambda d, h: count_both(d, h)[::-1],
-            "a count with biases": lambda d, h: (
-                4 * (d**2 + d),
-                3 * ((d // h) ** 2 + d // h) + d**2 + d,
-            ),
-            "a count without W_o": lambda d, h: (3 * d**2, 3 * (d // h) ** 2),
-            "slices of W_o in split-then-project (it comes after the heads are merged)": (
-                lambda d, h: (4 * d**2, 4 * (d // h) ** 2)
-            ),
-            'heads that each have matrices of the full width; see "Several heads"': (
-                lambda d, h: (3 * h * d**2 + d**2, 3 * (d // h) ** 2 + d**2)
-            ),
-        },
-        (
-            "Count W_q, W_k and W_v first, then W_o. What does each matrix read and write?",
-            "Project-then-split: four num_hiddens x num_hiddens matrices, whatever num_heads is.",
-            "Split-then-project: W_q, W_k, W_v read and write a slice of num_hiddens / num_heads.",
-        ),
-        draw=_width_case,
-    ),
-    Exercise(
-        "heads-2",
         merge_heads,
         [
             (torch.arange(8.0).view(1, 2, 2, 2),),
@@ -132,9 +87,28 @@ EXERCISES = [
         (
             "The features of one token lie in different heads. Which axis must go where?",
             "Bring heads next to head_size first: (batch, steps, heads, head_size).",
-            "transpose(1, 2), then flatten(2).",
+            "Which two axes change places, before the last two can become one?",
         ),
         draw=lambda dice: (dice.normal(*dice.sizes(4)),),
+    ),
+    Exercise(
+        "heads-2",
+        lambda: ["part", "stay"],  # the solution runs both
+        [()],
+        {
+            "heads that stay copies although W_o differs: each is heard in its own way": (
+                lambda: ["stay", "stay"]
+            ),
+            "heads that part although W_o is copied too: nothing tells them apart then": (
+                lambda: ["part", "part"]
+            ),
+            "the two answers exchanged": lambda: ["stay", "part"],
+        },
+        (
+            "Two heads stay copies as long as their gradients are equal.",
+            "The gradient of a head comes back through its own columns of W_o.",
+            "Random columns of W_o give different gradients; copied columns give equal ones.",
+        ),
     ),
     Exercise(
         "heads-3",
@@ -182,28 +156,9 @@ EXERCISES = [
         (
             "Compare weights and output with those of scaled_dot_product_attention, one by one.",
             "With one head all is well. With two, let all scores of one head be equal.",
-            "The output of every head is mixed by weights.mean(dim=1, keepdim=True).",
+            "Compare the output with what the mean of all heads' weights would fetch.",
         ),
         draw=_heads_case,
         unseen=True,
-    ),
-    Exercise(
-        "heads-4",
-        lambda: ["part", "stay"],  # the solution runs both
-        [()],
-        {
-            "heads that stay copies although W_o differs: each is heard in its own way": (
-                lambda: ["stay", "stay"]
-            ),
-            "heads that part although W_o is copied too: nothing tells them apart then": (
-                lambda: ["part", "part"]
-            ),
-            "the two answers exchanged": lambda: ["stay", "part"],
-        },
-        (
-            "Two heads stay copies as long as their gradients are equal.",
-            "The gradient of a head comes back through its own columns of W_o.",
-            "Random columns of W_o give different gradients; copied columns give equal ones.",
-        ),
     ),
 ]
