@@ -13,21 +13,6 @@ def by_hand():
     return [10.0, -3.0]  # hidden: (3, -2, 3), of which -2 becomes 0
 
 
-def count_numbers(num_hiddens, ffn_num_hiddens, num_steps):
-    """The number of parameters of the network for sentences of num_steps tokens."""
-    first = num_hiddens * ffn_num_hiddens + ffn_num_hiddens
-    second = ffn_num_hiddens * num_hiddens + num_hiddens
-    return first + second
-
-
-def first_length(num_hiddens, ffn_num_hiddens):
-    """The shortest length at which attention needs more multiplications than the network.
-
-    4 n d^2 + 2 n^2 d > 2 n d f, that is n > f - 2 d.
-    """
-    return max(1, ffn_num_hiddens - 2 * num_hiddens + 1)
-
-
 def network(X, W1, b1, W2, b2):
     """The position-wise network from its four arrays."""
     return torch.relu(X @ W1.T + b1) @ W2.T + b2
@@ -145,55 +130,32 @@ EXERCISES = [
     ),
     Exercise(
         "ffn-2",
-        count_numbers,
-        [(2, 3, 1), (2, 3, 5), (32, 64, 10), (512, 2048, 100)],
+        three_facts,
+        [(torch.eye(4)[:3], torch.tensor([[1.0, 0], [0, 2], [3, 3]])), _facts(5, 2), _facts(8, 6)],
         {
-            "a count without the biases": lambda d, f, n: 2 * d * f,
-            "one bias too few: each of the two layers has one": lambda d, f, n: 2 * d * f + f,
-            "the first bias missing": lambda d, f, n: 2 * d * f + d,
-            "two biases of the hidden layer's size; the second has that of a token": (
-                lambda d, f, n: 2 * d * f + 2 * f
+            "keys of the opposite sign, which the ReLU silences": lambda keys, values: (
+                -keys, values.T
             ),
-            "two biases of a token's size; the first has that of the hidden layer": (
-                lambda d, f, n: 2 * d * f + 2 * d
+            "facts that are mixed up: unit i must add value i": lambda keys, values: (
+                keys, values.flip(0).T
             ),
-            'a network of its own for each position; '
-            'see "The same network at every position"': lambda d, f, n: (
-                n * count_numbers(d, f, n)
+            "the mean of the values, whichever key comes": lambda keys, values: (
+                keys, values.mean(0).expand(3, -1).T
             ),
-            "one matrix instead of two": lambda d, f, n: d * f + f,
+            "keys that are stored twice as long: each answer is twice its value": (
+                lambda keys, values: (2 * keys, values.T)
+            ),
         },
         (
-            "Two linear layers: from d to f, and from f to d.",
-            "A linear layer from a to b features has a * b weights and b biases.",
-            "The length of the sentence is a red herring: one network serves all positions.",
+            "One hidden unit a fact. When should unit i be awake?",
+            "The dot product with key i is 1 for key i and 0 for the others: that is row i of W1.",
+            "Column i of W2 is what unit i adds: value i.",
         ),
-        draw=lambda dice: tuple(dice.sizes(3)),
+        effect=what_it_answers,
+        draw=_facts_case,
     ),
     Exercise(
         "ffn-3",
-        first_length,
-        [(2, 8), (4, 6), (32, 64), (512, 2048), (512, 1024), (64, 1024), (256, 512)],
-        {
-            "a comparison of the network with the quadratic part alone": lambda d, f: f + 1,
-            "a comparison of the quadratic part with everything else": lambda d, f: 2 * d + f + 1,
-            "the length at which both are equal, not the next one": lambda d, f: max(1, f - 2 * d),
-            "lengths below 1: with a narrow network, attention costs more at any length": (
-                lambda d, f: f - 2 * d + 1
-            ),
-            "a count with one n-by-n product instead of two: scores and weighted sum": (
-                lambda d, f: max(1, 2 * f - 4 * d + 1)
-            ),
-        },
-        (
-            "Write down both counts for n positions, the projections included.",
-            "4 n d² + 2 n² d > 2 n d f. Divide by 2 n d.",
-            "2 d + n > f. The smallest whole n above f - 2 d, and at least 1.",
-        ),
-        draw=lambda dice: (dice.number(2, 9), dice.number(2, 60)),
-    ),
-    Exercise(
-        "ffn-4",
         network,
         [
             _BY_HAND,
@@ -232,12 +194,12 @@ EXERCISES = [
         (
             "W1 has the shape (hidden, features), as in nn.Linear: transpose it.",
             "X @ W1.T + b1 has the shape (batch, steps, hidden). Negative numbers become 0.",
-            "torch.relu(X @ W1.T + b1), then the same with W2 and b2, without the ReLU.",
+            "A ReLU stands between the layers, and none after the second. Which bias goes where?",
         ),
         draw=_arrays_case,
     ),
     Exercise(
-        "ffn-5",
+        "ffn-4",
         identity,
         [(1,), (2,), (5,)],
         {
@@ -260,39 +222,38 @@ EXERCISES = [
         (
             "One number first. relu(x) keeps it if it is positive. What keeps it if it is not?",
             "x = relu(x) - relu(-x): two hidden units for each feature.",
-            "W1 is the identity on top of minus the identity; W2 is the same two side by side.",
+            "Which rows of W1 make the two parts of x = relu(x) - relu(-x)? What does W2 do then?",
         ),
         effect=what_comes_out,
         draw=lambda dice: (dice.number(3, 9),),
     ),
     Exercise(
-        "ffn-6",
-        three_facts,
-        [(torch.eye(4)[:3], torch.tensor([[1.0, 0], [0, 2], [3, 3]])), _facts(5, 2), _facts(8, 6)],
+        "ffn-5",
+        xor_in_company,
+        [()],
         {
-            "keys of the opposite sign, which the ReLU silences": lambda keys, values: (
-                -keys, values.T
-            ),
-            "facts that are mixed up: unit i must add value i": lambda keys, values: (
-                keys, values.flip(0).T
-            ),
-            "the mean of the values, whichever key comes": lambda keys, values: (
-                keys, values.mean(0).expand(3, -1).T
-            ),
-            "keys that are stored twice as long: each answer is twice its value": (
-                lambda keys, values: (2 * keys, values.T)
-            ),
+            "a token that always looks at itself: (1, 1) brings home 2": lambda: (
+                30 * torch.eye(2), torch.eye(2), torch.ones(2)),
+            "scores of 0: every token takes half of itself": lambda: (
+                torch.zeros(2, 2), torch.eye(2), torch.ones(2)),
+            "a value that is the first bit minus the second: (0, 1) brings home -1": lambda: (
+                *xor_in_company()[:2], torch.tensor([1.0, -1.0])),
+            "a token that looks away from itself where the bits differ": lambda: (
+                -xor_in_company()[0], *xor_in_company()[1:]),
+            "the right signs, with scores too small to decide": lambda: (
+                xor_in_company()[0] / 30, *xor_in_company()[1:]),
         },
         (
-            "One hidden unit a fact. When should unit i be awake?",
-            "The dot product with key i is 1 for key i and 0 for the others: that is row i of W1.",
-            "Column i of W2 is what unit i adds: value i.",
+            "The <eos> is all zeros: its score is 0, and it hands nothing over. So the answer is "
+            "what the token keeps of its own value.",
+            "Let the value be a + b. What share of it must (0, 1), (1, 0) and (1, 1) keep?",
+            "With W_k the identity, the score of a token with itself is a sum over its bits and "
+            "their product: reward each bit, and punish both together.",
         ),
-        effect=what_it_answers,
-        draw=_facts_case,
+        effect=answers_in_company,
     ),
     Exercise(
-        "ffn-7",
+        "ffn-6",
         with_the_one_before,
         [(torch.tensor([[[1.0, 0], [0, 1], [2, 0]]]), *_IDENTITY),
             _arrays(2, 2, 3, 2), _arrays(4, 3, 5, 3)],
@@ -321,30 +282,5 @@ EXERCISES = [
         ),
         draw=_arrays_case,
         unseen=True,
-    ),
-    Exercise(
-        "ffn-8",
-        xor_in_company,
-        [()],
-        {
-            "a token that always looks at itself: (1, 1) brings home 2": lambda: (
-                30 * torch.eye(2), torch.eye(2), torch.ones(2)),
-            "scores of 0: every token takes half of itself": lambda: (
-                torch.zeros(2, 2), torch.eye(2), torch.ones(2)),
-            "a value that is the first bit minus the second: (0, 1) brings home -1": lambda: (
-                *xor_in_company()[:2], torch.tensor([1.0, -1.0])),
-            "a token that looks away from itself where the bits differ": lambda: (
-                -xor_in_company()[0], *xor_in_company()[1:]),
-            "the right signs, with scores too small to decide": lambda: (
-                xor_in_company()[0] / 30, *xor_in_company()[1:]),
-        },
-        (
-            "The <eos> is all zeros: its score is 0, and it hands nothing over. So the answer is "
-            "what the token keeps of its own value.",
-            "Let the value be a + b. What share of it must (0, 1), (1, 0) and (1, 1) keep?",
-            "With W_k the identity, the score of a token with itself is a sum over its bits and "
-            "their product: reward each bit, and punish both together.",
-        ),
-        effect=answers_in_company,
     ),
 ]  # fmt: skip

@@ -381,7 +381,7 @@ def test_where_many_outputs_are_right_their_effect_is_compared():
 def test_an_output_of_another_form_has_no_effect():
     says(QUERY, lambda keys, wanted: keys, "Expected shape (2,), got (2, 2).")
     said = "Value 2 of 2: Expected shape (2, 3), got (3, 2)."
-    says(EXERCISES["ffn-6"], lambda keys, values: (keys, values), said)
+    says(EXERCISES["ffn-2"], lambda keys, values: (keys, values), said)
 
 
 def test_an_effect_that_cannot_be_had_is_said():
