@@ -324,7 +324,7 @@ EXERCISES = [
         (
             "Mean and variance are means over the last axis; keepdim=True keeps them aligned.",
             "The variance is the mean of the squared deviations: divide by d, not by d - 1.",
-            "deviation / torch.sqrt(variance + eps) * weight + bias",
+            "The root is of variance and eps together. Which of weight and bias comes first?",
         ),
         properties=tuple(
             lambda answer, holds=holds: holds(
@@ -379,7 +379,7 @@ EXERCISES = [
         (
             "Which of the two, X or Y, may lose elements? The shortcut must stay whole.",
             "Y * keep sets the dropped elements to 0. The others are divided by 1 - dropout.",
-            "F.layer_norm(X + Y * keep / (1 - dropout), X.shape[-1:])",
+            "What is kept of Y is divided by 1 - dropout. Over which axis is the sum normalised?",
         ),
         draw=_drawn_add_case,
     ),
@@ -405,7 +405,7 @@ EXERCISES = [
         (
             "The shortcut carries X itself; only the branch sees the normalised X.",
             "One branch: X = X + branch(norm(X)). Nothing has normalised the last sum.",
-            "for branch in branches: X = X + branch(norm(X)); then return norm(X).",
+            "What does a branch read, X or its norm, and to what is its output added?",
         ),
         draw=_stack_case,
     ),
@@ -430,7 +430,7 @@ EXERCISES = [
         (
             "With Y = 0 it is a norm of X alone. Does check.causal hold for it?",
             "Look at each output token: is its mean 0? Is its variance 1?",
-            "The mean is that of the whole sentence, dim=(1, 2); the variance is right.",
+            "Compare what was taken away with means over one axis and over two. And the variance?",
         ),
         draw=_two_tensors_case,
         unseen=True,
