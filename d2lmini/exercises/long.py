@@ -29,6 +29,11 @@ def _sequence_case(dice):
     return (dice.normal(batch, steps, 2 * half),)
 
 
+def halves_of(d):
+    """The first features of all pairs of neighbours, then the second ones."""
+    return [*range(0, d, 2), *range(1, d, 2)]
+
+
 def cache_by_hand():
     """3 layers, 8 heads of queries, 2 of keys and values, head size 16, 100 tokens."""
     return [2 * 3 * 2 * 16 * 100, 2 * 3 * 8 * 16 * 100]
@@ -377,5 +382,29 @@ EXERCISES = [
             "Place i is at distance 11 - i. Return the largest that ever changes the logits.",
         ),
         draw=_drawn_looker,
+    ),
+    Exercise(
+        "long-6",
+        halves_of,
+        [(2,), (4,), (6,), (16,)],
+        {
+            "the way back, from halves to neighbours": lambda d: [
+                i // 2 + (i % 2) * (d // 2) for i in range(d)
+            ],
+            "an order that changes nothing": lambda d: [*range(d)],
+            "the odd features before the even ones: each pair turns the other way": (
+                lambda d: [*range(1, d, 2), *range(0, d, 2)]
+            ),
+            "halves in which the second runs backwards": lambda d: [
+                *range(0, d, 2),
+                *range(d - 1, 0, -2),
+            ],
+        },
+        (
+            "In the halves, places 0 and d / 2 are a pair. Which two features must stand there?",
+            "Features 0 and 1, the fastest pair of rotate. The next pair is 2 and 3.",
+            "Which features fill the first half, in which order, and which the second?",
+        ),
+        draw=lambda dice: (2 * dice.number(2, 12),),
     ),
 ]
