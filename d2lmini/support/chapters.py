@@ -32,12 +32,12 @@ CHAPTERS = {
     row[0]: Chapter(number, *row)
     for number, row in enumerate(
         [
-            ("codes", "From one code to attention", "01-from-codes-to-attention", 6),
+            ("codes", "From one code to attention", "01-from-codes-to-attention", 7),
             ("masks", "Masks", "02-masks", 8),
             ("positions", "Positional encoding", "03-positions", 5),
             ("attention", "Attention", "04-attention", 3),
-            ("heads", "Several heads", "05-several-heads", 4),
-            ("ffn", "The position-wise feed-forward network", "06-feed-forward", 8),
+            ("heads", "Several heads", "05-several-heads", 3),
+            ("ffn", "The position-wise feed-forward network", "06-feed-forward", 6),
             (
                 "addnorm",
                 "Residual connection and layer normalisation",
@@ -52,7 +52,7 @@ CHAPTERS = {
             ("paths", "Walking on", "13-walking-on", 6),
             ("german", "From German", "14-from-german", 6),
             ("language", "Language models", "15-language-models", 3),
-            ("long", "Long texts, and what they cost", "16-long-texts", 5),
+            ("long", "Long texts, and what they cost", "16-long-texts", 6),
         ],
         start=1,
     )
