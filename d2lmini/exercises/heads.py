@@ -6,7 +6,7 @@ import torch
 
 from d2lmini.attention import scaled_dot_product_attention
 from d2lmini.check.exercise import Exercise
-from d2lmini.masks import masked_softmax, padding_mask
+from d2lmini.masks import causal_mask, masked_softmax, padding_mask
 
 
 def merge_heads(H):
@@ -30,6 +30,35 @@ def _inputs(batch, heads, num_queries, num_keys, head_size):
     )
 
 
+def _split(X, num_heads):
+    return X.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+
+
+def _viewed(X, num_heads):
+    return X.view(len(X), num_heads, X.shape[1], -1)
+
+
+def _block(W, num_heads):
+    """W without what leads from one head's slice of the features to another's."""
+    own = torch.eye(num_heads).repeat_interleave(len(W) // num_heads, 0)
+    return W * (own @ own.T)
+
+
+def layer(X, W_q, W_k, W_v, W_o, num_heads, mask, split=_split):
+    """Multi-head self-attention with given matrices, (batch, steps, d)."""
+    Q, K, V = (split(X @ W, num_heads) for W in (W_q, W_k, W_v))
+    output, _ = scaled_dot_product_attention(Q, K, V, mask)
+    return merge_heads(output) @ W_o
+
+
+def _layer_case(dice):
+    batch, steps, heads, size = dice.sizes(4)
+    d = heads * size
+    mask = padding_mask(dice.lengths(batch, steps), steps)
+    return dice.normal(batch, steps, d), *dice.normal(4, d, d), heads, mask
+
+
+_TWO = torch.tensor([3, 2])
 _BOTH = torch.tensor([[True, True]])
 _LENS = padding_mask(torch.tensor([4, 2]), 4)
 
@@ -160,5 +189,48 @@ EXERCISES = [
         ),
         draw=_heads_case,
         unseen=True,
+    ),
+    Exercise(
+        "heads-4",
+        layer,
+        [
+            (torch.eye(2)[None], *[torch.eye(2)] * 4, 1, None),
+            (_random(1, 3, 4), *_random(4, 4, 4, seed=1), 2, None),
+            (_random(2, 3, 4), *_random(4, 4, 4, seed=2), 2, padding_mask(_TWO, 3)),
+            (_random(1, 4, 6), *_random(4, 6, 6, seed=3), 3, causal_mask(4)),
+        ],
+        {
+            _VIEWED: lambda X, W_q, W_k, W_v, W_o, n, mask: layer(
+                X, W_q, W_k, W_v, W_o, n, mask, split=_viewed
+            ),
+            "heads that are cut before the projection": (
+                lambda X, W_q, W_k, W_v, W_o, n, mask: layer(
+                    X, *(_block(W, n) for W in (W_q, W_k, W_v)), W_o, n, mask
+                )
+            ),
+            "heads side by side, without W_o": lambda X, W_q, W_k, W_v, W_o, n, mask: (
+                layer(X, W_q, W_k, W_v, torch.eye(X.shape[-1]), n, mask)
+            ),
+            "transposed matrices: here they are used as in X W": (
+                lambda X, W_q, W_k, W_v, W_o, n, mask: layer(
+                    X, W_q.T, W_k.T, W_v.T, W_o.T, n, mask
+                )
+            ),
+            "a single head": lambda X, W_q, W_k, W_v, W_o, n, mask: layer(
+                X, W_q, W_k, W_v, W_o, 1, mask
+            ),
+            "a mask that is not passed on": lambda X, W_q, W_k, W_v, W_o, n, mask: (
+                layer(X, W_q, W_k, W_v, W_o, n, None)
+            ),
+            "keys that are made by W_q": lambda X, W_q, W_k, W_v, W_o, n, mask: layer(
+                X, W_q, W_q, W_v, W_o, n, mask
+            ),
+        },
+        (
+            "Project first: X @ W_q has the queries of all heads side by side.",
+            "Cutting: unflatten the last axis into (heads, head_size), then exchange two axes.",
+            "The heads' outputs go back side by side in the same two moves. What is left to apply?",
+        ),
+        draw=_layer_case,
     ),
 ]

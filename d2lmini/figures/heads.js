@@ -81,7 +81,8 @@ function render({ model, el }) {
           ? `${show(now[i][j], 3)}; it was ${show(before[i][j], 3)} before the change`
           : `${show(now[i][j], 3)}, as before the change`) });
     });
-    frame.note(a === 0 ? "Nothing is changed yet."
+    if (model.get("data").brief) frame.note(`Each head reads ${read[0]} of ${width} features.`);
+    else frame.note(a === 0 ? "Nothing is changed yet."
       : `Feature ${f} of “${words[0]}” is changed by ${show(a, 1)}.`);
     heads.set(n);
     order.set(way);

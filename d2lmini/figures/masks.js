@@ -43,7 +43,7 @@ function render({ model, el }) {
     brief: {
       title: "Who looks at whom?",
       controls: [padding, causal].map((c) => c.element),
-      parts: rows.map(([, , weights]) => steady(weights.element, 15.8)),
+      parts: rows.map(([, , weights]) => weights.element),
     },
   });
 

@@ -45,7 +45,7 @@ function render({ model, el }) {
     brief: {
       title: "A hand that moves on",
       controls: [position, offset].map((c) => c.element),
-      parts: [rotation, likeness.element],
+      parts: [rotation],
       help: "Dashed hand: position i; solid: i + k. Drag the solid one, or move a slider.",
     },
   });
@@ -89,6 +89,7 @@ function render({ model, el }) {
     for (const [name, value] of [["min", 1 - POSITIONS], ["max", POSITIONS - 1], ["now", k]]) {
       dial.setAttribute(`aria-value${name}`, value);
     }
+    turn.hidden = model.get("data").brief;
     column.element.querySelector("input").max = d - 1;
     const [cos, sin] = [Math.cos(k * speed), Math.sin(k * speed)].map((v) => show(v, 3));
     turn.textContent = `Columns ${pair} and ${pair + 1}, from position ${i} to ${show(i + k, 0)}${

@@ -11,7 +11,7 @@ const MORE = "3141592653589793"; // digits for longer strings
 
 function render({ model, el }) {
   const data = model.get("data");
-  const { right } = data;
+  const { right: shares } = data; // by length, over many strings
   const P = numbersOf(data, model.get("weights"));
   const state = controlState(model, update, { digits: isText, place: upTo(MOST) });
   const first = state.get();
@@ -72,12 +72,14 @@ function render({ model, el }) {
     looks.update({ rows: [p], columns: digits, top: 1, value: (_, j) => weights[j],
       explain: (_, j) => `${show(weights[j], 3)}: the weight of place ${j}, a ${
         digits[j]}, while attention writes place ${p}` });
-    if (right) showShares(n);
+    if (shares) showShares(n);
     const said = NAMES.map((name, which) => {
       const { digit, probabilities } = written[which][p];
       return `${name} writes ${digit} (probability ${show(probabilities[digit])})`;
     });
+    const right = written.map((each) => each.filter(({ digit }, i) => digit === digits[i]).length);
     frame.note(read.length < LEAST ? "Type two digits at least."
+      : data.brief ? `Right of ${n} digits: one code ${right[0]}, attention ${right[1]}.`
       : `Place ${p} is a ${digits[p]}: ${said.join(", ")}.${
         read.join("") === text ? "" : ` Only the first ${n} digits count.`}`);
     typed.set(text);
@@ -87,15 +89,15 @@ function render({ model, el }) {
 
   // Over many strings of n digits
   function showShares(n) {
-    const shares = NAMES.map((name) => right[name][n - LEAST]);
+    const byPlace = NAMES.map((name) => shares[name][n - LEAST]);
     share.update({ rows: NAMES, columns: Array.from({ length: n }, (_, i) => i), top: 1,
-      value: (which, i) => shares[which][i],
-      explain: (which, i) => `${show(shares[which][i], 3)}: of 500 strings of ${n} digits, how many `
+      value: (which, i) => byPlace[which][i],
+      explain: (which, i) => `${show(byPlace[which][i], 3)}: of 500 strings of ${n} digits, how many `
         + `came back right at place ${i}; mean of three networks` });
     const mean = (numbers) => numbers.reduce((sum, v) => sum + v, 0) / numbers.length;
-    const lengths = right[NAMES[0]].map((_, i) => LEAST + i);
+    const lengths = shares[NAMES[0]].map((_, i) => LEAST + i);
     curve.update({ x: lengths, at: n - LEAST, low: 0, high: 1, series: Object.fromEntries(
-      NAMES.map((name) => [name, right[name].map(mean)])) });
+      NAMES.map((name) => [name, shares[name].map(mean)])) });
   }
   update(first);
 }

@@ -38,7 +38,7 @@ def explore_recall(one_code, attention, right=None, written=None) -> Figure:
     numbers |= {f"attention.{name}": tensor for name, tensor in attention.items()}
     data = {"shapes": [(name, list(tensor.shape)) for name, tensor in numbers.items()]}
     if right is None:
-        state = {"digits": written["read"], "place": 0}
+        state = {"digits": written["read"][:4], "place": 0}
         lost = {
             name: sum(a != b for a, b in zip(digits, written["read"], strict=True))
             for name, digits in written.items()

@@ -36,7 +36,7 @@ CHAPTERS = {
             ("masks", "Masks", "02-masks", 8),
             ("positions", "Positional encoding", "03-positions", 5),
             ("attention", "Attention", "04-attention", 3),
-            ("heads", "Several heads", "05-several-heads", 3),
+            ("heads", "Several heads", "05-several-heads", 4),
             ("ffn", "The position-wise feed-forward network", "06-feed-forward", 6),
             (
                 "addnorm",
