@@ -3,8 +3,9 @@
 import pytest
 
 PLACES = {
-    "02-masks": {"Skip to figure": "figure-masks"},
+    "09-training": {"Skip to figure": "figure-training"},
     "05-several-heads": {
+        "Skip to figure: What does a head read?": "figure-first",
         "Skip to figure: Where trained heads look": "figure-live",
         "Skip to figure: Heads: who reads which features?": "figure-heads",
     },

@@ -58,9 +58,9 @@ def test_no_slide_is_cut_and_all_can_be_read(open_deck, chapter):
 
 def test_a_figure_keeps_its_arrow_keys_and_gives_them_back(open_deck):
     page = open_deck(CHAPTERS["masks"], width=1920, height=1080).page
-    page.evaluate(GO_TO, ".d2lmini-figure")
+    page.evaluate(GO_TO, "#figure-masks")
     place = page.evaluate("Reveal.getIndices()")
-    slider = page.locator(".d2lmini-figure input[type=range]").first
+    slider = page.locator("#figure-masks input[type=range]").first
     before = slider.input_value()
     slider.focus()
     page.keyboard.press("ArrowLeft")
@@ -77,10 +77,10 @@ def test_a_figure_keeps_its_arrow_keys_and_gives_them_back(open_deck):
 
 def test_a_figure_is_operated_with_the_mouse_on_a_slide_that_is_enlarged(open_deck):
     page = open_deck(CHAPTERS["positions"], width=1920, height=1080).page
-    page.evaluate(GO_TO, ".d2lmini-figure")
-    cells = page.locator(".d2lmini-figure tbody tr").nth(9).locator("td")
+    page.evaluate(GO_TO, "#figure-positions")
+    cells = page.locator("#figure-positions tbody tr").nth(9).locator("td")
     cells.nth(2).click()
-    assert "Position 9, column 2:" in page.locator(".d2lmini-figure .note").inner_text()
+    assert "Position 9, column 2:" in page.locator("#figure-positions .note").inner_text()
 
 
 def test_the_speaker_sees_the_text_of_the_chapter(open_deck):

@@ -311,7 +311,8 @@ def main(build):
     for chapter in CHAPTERS.values():
         path = ROOT / "book" / f"{chapter.file}.ipynb"
         make = functools.partial(deck, chapter, path, cache, looks, config)
-        inputs = json.dumps(expanded(path)), *made_by
+        # What is on a slide is metadata, which expanded() leaves out.
+        inputs = json.dumps(expanded(path)), path, *made_by
         page = kept(f"slides-{chapter.slug}", inputs, make)
         write_bytes(out / chapter.page, page)
         decks.append(f'<li><a href="{chapter.page}">{chapter.title}</a></li>')
