@@ -33,7 +33,7 @@ function render({ model, el }) {
     brief: {
       title: "What does a head read?",
       controls: [heads, order].map((c) => c.element),
-      parts: [make("div", { className: "stretched wide" }, steady(reads.element, 17))],
+      parts: [reads.element],
       help: "Blue: the head reads this feature.",
     },
   });

@@ -101,7 +101,9 @@ function render({ model, el }) {
     column.set(c);
     position.set(i);
     offset.set(k);
-    frame.note(`Position ${i}, column ${c}: ${show(P[i][c], 3)}. Offset ${show(k, 0)}.`);
+    frame.note(model.get("data").brief
+      ? `From position ${i} to ${show(i + k, 0)} the hand turns by ${show(k * speed)} radian.`
+      : `Position ${i}, column ${c}: ${show(P[i][c], 3)}. Offset ${show(k, 0)}.`);
   }
   update(first);
 }
