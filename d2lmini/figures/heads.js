@@ -4,7 +4,7 @@ import { among, between, controlState, figure, upTo } from "./frame.js";
 import { attend, linear } from "./forward.js";
 
 function render({ model, el }) {
-  const { words, X, W_q: Wq, W_k: Wk, W_v: Wv } = model.get("data");
+  const { words, X, W_q: Wq, W_k: Wk, W_v: Wv, brief } = model.get("data");
   const width = X[0].length;
   const state = controlState(model, update, { num_heads: among([1, 2, 4, 8]),
     order: among(["project", "split", "own"]), feature: upTo(width), amount: between(-3, 3) });
@@ -28,7 +28,7 @@ function render({ model, el }) {
     state,
     title: "Heads: who reads which features?",
     controls: [heads, order, feature, amount].map((c) => c.element),
-    parts: [make("div", { className: "stretched" }, steady(reads.element, 17)), steady(place, 20)],
+    parts: brief ? [] : [make("div", { className: "stretched" }, steady(reads.element, 17)), steady(place, 20)],
     help: "Change a feature, and see which heads notice.",
     brief: {
       title: "What does a head read?",
@@ -81,7 +81,7 @@ function render({ model, el }) {
           ? `${show(now[i][j], 3)}; it was ${show(before[i][j], 3)} before the change`
           : `${show(now[i][j], 3)}, as before the change`) });
     });
-    if (model.get("data").brief) frame.note(`Each head reads ${read[0]} of ${width} features.`);
+    if (brief) frame.note(`Each head reads ${read[0]} of ${width} features.`);
     else frame.note(a === 0 ? "Nothing is changed yet."
       : `Feature ${f} of “${words[0]}” is changed by ${show(a, 1)}.`);
     heads.set(n);

@@ -33,12 +33,14 @@ function render({ model, el }) {
     (value) => state.set({ valid_lens: replaced(state.get().valid_lens, b, value) })));
   const padding = checkbox("Padding mask", start.padding, (value) => state.set({ padding: value }));
   const causal = checkbox("Causal mask", start.causal, (value) => state.set({ causal: value }));
+  // Sentences keep their length in the small form.
+  const roomy = (element) => (model.get("data").brief ? element : steady(element, 15.8));
   const frame = figure(model, el, {
     state,
     title: "Masks: scores, masked scores, weights",
     controls: [texts[0], lens[0], texts[1], lens[1], padding, causal].map((c) => c.element),
     parts: rows.map((three) =>
-      make("div", { className: "wide parts stretched" }, ...three.map((m) => steady(m.element, 15.8)))),
+      make("div", { className: "wide parts stretched" }, ...three.map((m) => roomy(m.element)))),
     help: "Point at a number, or reach it by Tab and the arrow keys, to see where it comes from.",
     brief: {
       title: "Who looks at whom?",
