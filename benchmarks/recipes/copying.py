@@ -4,7 +4,9 @@ import torch
 
 from benchmarks.recipes.common import commit, from_chapter
 from d2lmini.support.chapters import CHAPTERS
-from d2lmini.support.ledger import save_weights
+from d2lmini.support.eight_bits import to_bytes
+from d2lmini.support.files import write_tensors
+from d2lmini.support.ledger import RESULTS
 
 UPDATES = 150, 300, 600, 1800, 5400
 NETS = "one code", "one code, 4 × as wide", "mean of all states", "attention"
@@ -51,12 +53,16 @@ def save_two(name="copying"):
     makers, chapter = nets()
     read = "3141592653589793"
     digits = torch.tensor([[int(digit) for digit in read]])
-    saved, written = {}, {"read": read}
+    tensors, written = {}, {"read": read}
     for net in ("one code", "attention"):
         trained = chapter["train_copier"](makers[net], seed=0)
-        saved[net] = trained.state_dict()
+        for parameter, tensor in trained.state_dict().items():
+            numbers, scale = to_bytes(tensor)
+            tensors[f"numbers/{net}/{parameter}"] = numbers.contiguous()
+            tensors[f"scale/{net}/{parameter}"] = scale
         written[net] = "".join(map(str, chapter["repeat"](trained, digits)[0].tolist()))
-    save_weights(name, saved, commit=commit(), updates=600, seed=0, written=written)
+    notes = {"commit": commit(), "updates": 600, "seed": 0, "written": written}
+    write_tensors(RESULTS / f"{name}.safetensors", tensors, notes)
 
 
 if __name__ == "__main__":

@@ -48,17 +48,3 @@ def recorded_weights(name: str) -> tuple[dict[str, dict], dict]:
             scale = tensors[f"scale/{net}/{parameter}"]
             nets.setdefault(net, {})[parameter] = from_bytes(numbers, scale)
     return nets, notes
-
-
-def save_weights(name: str, nets: dict[str, dict], **notes) -> None:
-    """Save state_dicts for recorded_weights."""
-    from d2lmini.support.eight_bits import to_bytes
-    from d2lmini.support.files import write_tensors
-
-    tensors = {}
-    for net, parameters in nets.items():
-        for parameter, tensor in parameters.items():
-            numbers, scale = to_bytes(tensor)
-            tensors[f"numbers/{net}/{parameter}"] = numbers.contiguous()
-            tensors[f"scale/{net}/{parameter}"] = scale
-    write_tensors(RESULTS / f"{name}.safetensors", tensors, notes)
