@@ -28,12 +28,12 @@ function render({ model, el }) {
     state,
     title: "Heads: who reads which features?",
     controls: [heads, order, feature, amount].map((c) => c.element),
-    parts: brief ? [] : [make("div", { className: "stretched" }, steady(reads.element, 17)), steady(place, 20)],
+    parts: [make("div", { className: "stretched" }, steady(reads.element, 17)), steady(place, 20)],
     help: "Change a feature, and see which heads notice.",
     brief: {
       title: "What does a head read?",
       controls: [heads, order].map((c) => c.element),
-      parts: [reads.element],
+      parts: [reads.element], // keeps the height of eight heads
       help: "Blue: the head reads this feature.",
     },
   });
