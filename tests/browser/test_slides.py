@@ -80,7 +80,9 @@ def test_a_figure_is_operated_with_the_mouse_on_a_slide_that_is_enlarged(open_de
     page.evaluate(GO_TO, "#figure-positions")
     cells = page.locator("#figure-positions tbody tr").nth(9).locator("td")
     cells.nth(2).click()
-    assert "Position 9, column 2:" in page.locator("#figure-positions .note").inner_text()
+    assert (
+        "Position 9, column 2:" in page.locator("#figure-positions .note").inner_text()
+    )
 
 
 def test_the_speaker_sees_the_text_of_the_chapter(open_deck):
