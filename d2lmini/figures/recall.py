@@ -48,9 +48,9 @@ def explore_recall(one_code, attention, right=None, written=None) -> Figure:
             f"one code loses {lost['one code']}, attention {lost['attention']}."
         )
         picture = digit_rows(written)
-        return Figure(
-            "recall.js", state, picture, alt, data, floats(numbers), brief=True
-        )
+        data["bits"] = 8  # as they were recorded
+        weights = floats(numbers, bits=8)
+        return Figure("recall.js", state, picture, alt, data, weights, brief=True)
     data["right"] = {
         name: [[round(share, 3) for share in shares.tolist()] for shares in lengths]
         for name, lengths in right.items()
