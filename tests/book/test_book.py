@@ -223,8 +223,8 @@ def test_the_first_use_of_a_term_leads_to_the_glossary():
     entries = re.findall(entry, glossary, re.M)
     assert len(entries) == glossary.count("<a id=") > 40
     for path in CHAPTERS:
-        sources = [cell.source for cell in cells(path, "markdown")[1:]]
         apart = "**After this chapter", '<a id="', "<details>\n<summary>Solution"
+        sources = (cell.source for cell in cells(path, "markdown")[1:])
         text = "\n\n".join(s for s in sources if not s.startswith(apart))
         text = text.partition("## Exercises")[0]
         prose = NO_PROSE.sub(lambda match: " " * len(match[0]), text)

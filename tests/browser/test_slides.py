@@ -78,11 +78,9 @@ def test_a_figure_keeps_its_arrow_keys_and_gives_them_back(open_deck):
 def test_a_figure_is_operated_with_the_mouse_on_a_slide_that_is_enlarged(open_deck):
     page = open_deck(CHAPTERS["positions"], width=1920, height=1080).page
     page.evaluate(GO_TO, "#figure-positions")
-    cells = page.locator("#figure-positions tbody tr").nth(9).locator("td")
-    cells.nth(2).click()
-    assert (
-        "Position 9, column 2:" in page.locator("#figure-positions .note").inner_text()
-    )
+    figure = page.locator("#figure-positions")
+    figure.locator("tbody tr").nth(9).locator("td").nth(2).click()
+    assert "Position 9, column 2:" in figure.locator(".note").inner_text()
 
 
 def test_the_speaker_sees_the_text_of_the_chapter(open_deck):
