@@ -226,8 +226,8 @@ def test_the_first_use_of_a_term_leads_to_the_glossary():
         apart = "**After this chapter", '<a id="', "<details>\n<summary>Solution"
         sources = (cell.source for cell in cells(path, "markdown")[1:])
         text = "\n\n".join(s for s in sources if not s.startswith(apart))
-        text = text.partition("## Exercises")[0]
-        prose = NO_PROSE.sub(lambda match: " " * len(match[0]), text)
+        before = text.partition("## Exercises")[0]
+        prose = NO_PROSE.sub(lambda match: " " * len(match[0]), before)
         for anchor, term, chapter in entries:
             if int(chapter or 99) >= int(path.stem[:2]):
                 continue

@@ -9,7 +9,6 @@ PLACES = {
         "Skip to figure: Where trained heads look": "figure-live",
         "Skip to figure: Heads: who reads which features?": "figure-heads",
     },
-    "preface": {},
 }
 
 

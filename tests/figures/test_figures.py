@@ -96,17 +96,11 @@ def copier(num_seen):
     return nn.ModuleDict(parts).state_dict()
 
 
-def recall():
+def recall(written=None):
     torch.manual_seed(0)
     each = [torch.rand(length) for length in range(2, 17)]
-    right = {"one code": each, "attention": each}
-    return figures.explore_recall(copier(6), copier(12), right)
-
-
-def brief_recall():
-    torch.manual_seed(0)
-    written = {"read": "3141", "one code": "3111", "attention": "3141"}
-    return figures.explore_recall(copier(6), copier(12), written=written)
+    right = None if written else {"one code": each, "attention": each}
+    return figures.explore_recall(copier(6), copier(12), right, written)
 
 
 def live(compute, same):
@@ -149,7 +143,8 @@ FIGURES |= {
     f"brief {name}": partial(FIGURES[f"explore_{name}"], brief=True)
     for name in ("attention", "depth", "heads", "masks", "positions", "units")
 }
-FIGURES["brief recall"] = brief_recall
+WRITTEN = dict.fromkeys(("read", "one code", "attention"), "3141")
+FIGURES["brief recall"] = partial(recall, WRITTEN)
 
 each_figure = for_each(FIGURES.values())
 
