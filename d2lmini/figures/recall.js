@@ -78,10 +78,10 @@ function render({ model, el }) {
       return `${name} writes ${digit} (probability ${show(probabilities[digit])})`;
     });
     const right = written.map((each) => each.filter(({ digit }, i) => digit === digits[i]).length);
+    const rest = read.join("") === text ? "" : ` Only the first ${n} digits count.`;
     frame.note(read.length < LEAST ? "Type two digits at least."
-      : data.brief ? `Right of ${n} digits: one code ${right[0]}, attention ${right[1]}.`
-      : `Place ${p} is a ${digits[p]}: ${said.join(", ")}.${
-        read.join("") === text ? "" : ` Only the first ${n} digits count.`}`);
+      : data.brief ? `Right of ${n} digits: one code ${right[0]}, attention ${right[1]}.${rest}`
+      : `Place ${p} is a ${digits[p]}: ${said.join(", ")}.${rest}`);
     typed.set(text);
     length.set(n);
     place.set(p);

@@ -117,10 +117,9 @@ def test_a_figure_can_be_operated_in_firefox(firefox, figure_at, page, place):
     assert first[:2] == (False, "true") and first[2].strip("|\n")
     # On the front page these are chips, one of which is already chosen.
     tries = ".tries button, .controls .chip:not([aria-pressed=true])"
-    if place == "figure-first":  # nothing to try: its last control
+    if place == "figure-first":  # its last control, by a key or a click
         tries = ".controls > :last-child :is(input, select)"
     control = figure.find_element("css selector", tries)
-    # Arrow right, or the first letter of "project, then split"
     keys = {"range": "\ue014", "select-one": "p"}.get(control.get_property("type"))
     control.send_keys(keys) if keys else control.click()
     until(firefox, lambda: state()[:2] == (True, "false") and state()[2] != first[2])

@@ -170,8 +170,9 @@ def test_run_all_then_a_figure_and_an_exercise(opened):
     expect(ran).to_have_count(len(code), timeout=180_000)
     assert page.locator('.jp-OutputArea-output[data-mime-type$="error"]').count() == 0
 
-    figure = page.locator(".d2lmini-figure")
-    expect(figure).to_have_count(sum("figures.explore" in source for source in code))
+    figures = page.locator(".d2lmini-figure")
+    expect(figures).to_have_count(sum("figures.explore" in c.source for c in cells))
+    figure = figures.last
     # it is for pages without scripts
     assert page.locator(".d2lmini-still").count() == 0
     before = figure.inner_html()
