@@ -162,7 +162,7 @@ def test_run_all_then_a_figure_and_an_exercise(opened):
     ready(page)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-    cells = (c for c in nbformat.read(BOOK / name, 4).cells if c.cell_type == "code")
+    cells = [c for c in nbformat.read(BOOK / name, 4).cells if c.cell_type == "code"]
     # A cell that is folded shows no number.
     folded = "source_hidden"
     code = [c.source for c in cells if not c.metadata.get("jupyter", {}).get(folded)]
