@@ -2,26 +2,17 @@
 
 from d2lmini.figures.plots import show_flow
 
-# The two columns of the small diagram, from the bottom: name of a part -> its kind
-ENCODER = {
-    "embedding": "embedding",
-    "positions": "embedding",
-    "self-attention": "attention",
-    "add & norm": "norm",
-    "feed-forward": "network",
-    "add & norm ": "norm",
-}
-DECODER = {
-    "embedding": "embedding",
-    "positions": "embedding",
-    "causal self-attention": "attention",
-    "add & norm": "norm",
-    "cross-attention": "attention",
-    "add & norm ": "norm",
-    "feed-forward": "network",
-    "add & norm  ": "norm",
-    "output layer": "output",
-}
+NORM = ("add & norm", "norm")
+# The two columns of the small diagram, from the bottom: the name of a part and its kind
+ENCODER = [
+    ("embedding", "embedding"), ("positions", "embedding"),
+    ("self-attention", "attention"), NORM, ("feed-forward", "network"), NORM,
+]  # fmt: skip
+DECODER = [
+    ("embedding", "embedding"), ("positions", "embedding"),
+    ("causal self-attention", "attention"), NORM, ("cross-attention", "attention"), NORM,
+    ("feed-forward", "network"), NORM, ("output layer", "output"),
+]  # fmt: skip
 
 
 def show_transformer():
@@ -85,10 +76,10 @@ def show_part(*parts):
     """
     boxes, arrows = {}, []
     for x, column in ((0.15, ENCODER), (2.4, DECODER)):
-        for row, (name, kind) in enumerate(column.items()):
-            text, y = name.strip(), 0.15 + 0.32 * row
-            lit = any(text.endswith(part) for part in parts)
-            boxes[f"{x} {name}"] = (x, y, 1.75, 0.22, text, kind if lit else "plain")
+        for row, (name, kind) in enumerate(column):
+            y = 0.15 + 0.32 * row
+            lit = any(name.endswith(part) for part in parts)
+            boxes[x, row] = (x, y, 1.75, 0.22, name, kind if lit else "plain")
             if row:
                 arrows.append(([(x + 0.875, y - 0.1), (x + 0.875, y)], ""))
     memory = 0.15 + 0.32 * 4 + 0.11  # cross-attention

@@ -37,7 +37,7 @@ def explore_positions(
         base: a power of ten, from 10 to 100,000.
         column: the column of the table to show as a wave.
         position, offset: the rotation of a hand starts at position and covers offset steps.
-        brief: show a hand and the dot products alone.
+        brief: show a hand alone.
     Source: chapter 3.
     """
     state = {
