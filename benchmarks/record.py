@@ -16,6 +16,7 @@ from benchmarks.recipes import (
     growth,
     heads,
     norms,
+    reversing,
     sentiment,
     stories,
     trajectories,
@@ -59,6 +60,7 @@ MODULES = (
     heads,
     growth,
     norms,
+    reversing,
 )
 for module in MODULES:
     RUNS |= dict.fromkeys(module.EXPERIMENTS, module.run)
