@@ -301,6 +301,11 @@ def deck(chapter, path, cache, looks, config):
     return paint_code(page).encode()
 
 
+def made_of(path):
+    """A notebook with the key of its outputs, and its file: slides are metadata, left out there."""
+    return json.dumps(expanded(path)), path
+
+
 def main(build):
     """Write one deck per chapter, and a page that lists them."""
     config = settings()
@@ -311,8 +316,7 @@ def main(build):
     for chapter in CHAPTERS.values():
         path = ROOT / "book" / f"{chapter.file}.ipynb"
         make = functools.partial(deck, chapter, path, cache, looks, config)
-        # What is on a slide is metadata, which expanded() leaves out.
-        inputs = json.dumps(expanded(path)), path, *made_by
+        inputs = *made_of(path), *made_by
         page = kept(f"slides-{chapter.slug}", inputs, make)
         write_bytes(out / chapter.page, page)
         decks.append(f'<li><a href="{chapter.page}">{chapter.title}</a></li>')
