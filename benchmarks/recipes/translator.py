@@ -21,6 +21,8 @@ from d2lmini.training import train_epoch
 HELD_OUT = 1000  # English sentences in each of test and val
 NUM_STEPS = 40  # one sentence in a thousand is longer
 RECIPE = {"held_out": HELD_OUT, "num_steps": NUM_STEPS, "min_freq": 2, "beam_size": 4}
+MARKS = tuple(".!?")
+UNMARKED = 200  # test sentences that are translated again without their final mark
 RECIPES = dict.fromkeys(["fra-eng-full", "fra-eng-two-cores"], RECIPE)
 TRAINING = {
     "dropout": 0.1,
@@ -39,6 +41,7 @@ EXPERIMENTS = {
             "ffn_num_hiddens": 512,
             "num_heads": 4,
             "num_layers": 2,
+            "share_unmarked": 0.25,
         }
         | TRAINING
     ]
@@ -68,6 +71,21 @@ def split_pairs(name):
         splits[split] = {s: [*by_english[s]] for s in kept}
         taken |= set().union(*map(with_a_gap, kept))
     return splits
+
+
+def unmarked(sentence):
+    """Remove the mark at the end of a normalised sentence, if there is one."""
+    words = sentence.split()
+    return " ".join(words[:-1] if words[-1] in MARKS and words[1:] else words)
+
+
+def unmark_some(pairs, share, seed):
+    """Remove the final marks of both sentences in a share of the pairs, chosen at random."""
+    generator = random.Random(seed)
+    return [
+        (unmarked(a), unmarked(b)) if generator.random() < share else (a, b)
+        for a, b in pairs
+    ]
 
 
 def make_translator(pairs, num_merges, sizes):
@@ -153,7 +171,7 @@ def scores(predictions, references):
 
 
 def run(seed, name, num_merges, num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout,
-        **training):  # fmt: skip
+        share_unmarked, **training):  # fmt: skip
     """Train once and test once; return the results, and save the weights to results/."""
     splits, start = split_pairs(name), time.perf_counter()
     val, test = (([*splits[s]], [*splits[s].values()]) for s in ("val", "test"))
@@ -161,6 +179,7 @@ def run(seed, name, num_merges, num_hiddens, ffn_num_hiddens, num_heads, num_lay
     torch.manual_seed(seed)
     sizes = num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout
     translator = make_translator(pairs, num_merges, sizes)
+    pairs = unmark_some(pairs, share_unmarked, seed)
     found = {
         "parameters": sum(p.numel() for p in translator.net.parameters()),
         "train_pairs": len(pairs),
@@ -170,5 +189,9 @@ def run(seed, name, num_merges, num_hiddens, ffn_num_hiddens, num_heads, num_lay
         "seconds": time.perf_counter() - start,
     }
     path, licence = RESULTS / f"fra-eng-full-{seed}.safetensors", REGISTRY[name].licence
+    training |= {"share_unmarked": share_unmarked}
     translator.save(path, data=licence, training=training, seed=seed, commit=commit())
-    return found | tested(translator, *test)
+    found |= tested(translator, *test)
+    sources = [unmarked(sentence) for sentence in test[0][:UNMARKED]]
+    references = [[*map(unmarked, french)] for french in test[1][:UNMARKED]]
+    return found | {"unmarked": tested(translator, sources, references)}
