@@ -52,6 +52,23 @@ def _halves_case(dice):
     return outputs[0], log_sums[0], outputs[1], log_sums[1]
 
 
+def _divided(queries, keys, values, root_of):
+    scores = queries @ keys.T / math.sqrt(root_of)
+    return torch.softmax(scores, dim=-1) @ values
+
+
+def divided_by_the_number_of_keys(queries, keys, values):
+    """Dot-product attention whose scores are divided by the root of the number of keys."""
+    return _divided(queries, keys, values, len(keys))
+
+
+def _three(seed, num_keys, num_hiddens, num_queries):
+    """Queries, keys and values."""
+    source = torch.Generator().manual_seed(seed)
+    rows = num_queries, num_keys, num_keys
+    return tuple(torch.randn(n, num_hiddens, generator=source) for n in rows)
+
+
 EXERCISES = [
     Exercise(
         "attention-1",
@@ -171,5 +188,38 @@ EXERCISES = [
             "Stack the two logarithms for the softmax. torch.logaddexp adds what they stand for.",
         ),
         draw=_halves_case,
+    ),
+    Exercise(
+        "attention-4",
+        divided_by_the_number_of_keys,
+        [_three(1, 4, 2, 3), _three(2, 9, 4, 1), _three(3, 2, 16, 5)],
+        {
+            "attention without a mistake": lambda q, k, v: _divided(
+                q, k, v, q.shape[-1]
+            ),
+            "attention that is not divided at all": lambda q, k, v: _divided(
+                q, k, v, 1
+            ),
+            "a division by the number of keys itself; how large is it for four times the keys?": (
+                lambda q, k, v: _divided(q, k, v, len(k) ** 2)
+            ),
+            "a division by the number of features, not by its root": lambda q, k, v: (
+                _divided(q, k, v, q.shape[-1] ** 2)
+            ),
+            "a division by the root of the number of queries; ask with one query": (
+                lambda q, k, v: _divided(q, k, v, len(q))
+            ),
+        },
+        (
+            "Give it one query that matches one key and no other, and read its weight off the "
+            "output. Then add keys.",
+            "The odds of two keys are exp of the difference of their scores. What is the score "
+            "divided by for 4 keys, for 16, for 64?",
+            "The divisor doubles when the keys are four times as many. Of what is it the root?",
+        ),
+        draw=lambda dice: _three(
+            dice.number(1, 99), *(dice.number(2, 9) for _ in range(3))
+        ),
+        unseen=True,
     ),
 ]

@@ -8,39 +8,39 @@ from d2lmini.check.exercise import Exercise
 def by_hand():
     """The output for the token (1, 2).
 
-    W1 = [[1, 1], [1, -1], [0, 2]], b1 = [0, -1, -1], W2 = [[1, 0, 2], [0, 1, -1]], b2 = [1, 0].
+    W1 = [[1, 1, 0], [1, -1, 2]], b1 = [0, -1, -1], W2 = [[1, 0], [0, 1], [2, -1]], b2 = [1, 0].
     """
     return [10.0, -3.0]  # hidden: (3, -2, 3), of which -2 becomes 0
 
 
 def network(X, W1, b1, W2, b2):
     """The position-wise network from its four arrays."""
-    return torch.relu(X @ W1.T + b1) @ W2.T + b2
+    return torch.relu(X @ W1 + b1) @ W2 + b2
 
 
 def identity(num_hiddens):
     """Weights W1 and W2, without biases, of a network that returns any token unchanged."""
     one = torch.eye(num_hiddens)
-    return torch.cat([one, -one]), torch.cat([one, -one], dim=1)
+    return torch.cat([one, -one], dim=1), torch.cat([one, -one])
 
 
 def what_comes_out(matrices, num_hiddens):
     """The output of the network for some tokens:"""
     W1, W2 = matrices
     X = torch.arange(-3.0, 3.0)[:, None] * torch.arange(1.0, num_hiddens + 1)
-    return torch.relu(X @ W1.T) @ W2.T
+    return torch.relu(X @ W1) @ W2
 
 
 def _arrays(steps, num_hiddens, ffn_num_hiddens, num_outputs):
     g = torch.Generator().manual_seed(5)
-    sizes = [(2, steps, num_hiddens), (ffn_num_hiddens, num_hiddens), (ffn_num_hiddens,),
-             (num_outputs, ffn_num_hiddens), (num_outputs,)]  # fmt: skip
+    sizes = [(2, steps, num_hiddens), (num_hiddens, ffn_num_hiddens), (ffn_num_hiddens,),
+             (ffn_num_hiddens, num_outputs), (num_outputs,)]  # fmt: skip
     return tuple(torch.randn(*size, generator=g) for size in sizes)
 
 
 def three_facts(keys, values):
     """A hidden unit for each key, which adds its value."""
-    return keys, values.T
+    return keys.T, values
 
 
 def what_it_answers(matrices, keys, values):
@@ -48,7 +48,7 @@ def what_it_answers(matrices, keys, values):
     up, down = matrices
     other = torch.ones(keys.shape[1])
     tokens = torch.cat([keys, (other - other @ keys.T @ keys)[None]])
-    return torch.relu(tokens @ up.T) @ down.T
+    return torch.relu(tokens @ up) @ down
 
 
 def _facts(width, outputs):
@@ -60,8 +60,8 @@ def _facts(width, outputs):
 
 def _arrays_case(dice):
     batch, steps, num_hiddens, ffn_num_hiddens, outputs = dice.sizes(5)
-    shapes = [(batch, steps, num_hiddens), (ffn_num_hiddens, num_hiddens),
-              (ffn_num_hiddens,), (outputs, ffn_num_hiddens), (outputs,)]  # fmt: skip
+    shapes = [(batch, steps, num_hiddens), (num_hiddens, ffn_num_hiddens),
+              (ffn_num_hiddens,), (ffn_num_hiddens, outputs), (outputs,)]  # fmt: skip
     return tuple(dice.normal(*shape) for shape in shapes)
 
 
@@ -73,23 +73,23 @@ def _facts_case(dice):
 
 def with_the_one_before(X, W1, b1, W2, b2):
     """The network with the hidden units of the previous position added to those of each."""
-    hidden = torch.relu(X @ W1.T + b1)
+    hidden = torch.relu(X @ W1 + b1)
     hidden = hidden + torch.nn.functional.pad(hidden, (0, 0, 1, 0))[:, :-1]
-    return hidden @ W2.T + b2
+    return hidden @ W2 + b2
 
 
 def with_the_one_after(X, W1, b1, W2, b2):
     """Like with_the_one_before, in the other direction."""
-    hidden = torch.relu(X @ W1.T + b1)
+    hidden = torch.relu(X @ W1 + b1)
     hidden = hidden + torch.nn.functional.pad(hidden, (0, 0, 0, 1))[:, 1:]
-    return hidden @ W2.T + b2
+    return hidden @ W2 + b2
 
 
 # The network of exercise 6.1, to be computed by hand
 _BY_HAND = (
     torch.tensor([[[1.0, 2.0]]]),
-    torch.tensor([[1.0, 1], [1, -1], [0, 2]]), torch.tensor([0.0, -1, -1]),
-    torch.tensor([[1.0, 0, 2], [0, 1, -1]]), torch.tensor([1.0, 0]),
+    torch.tensor([[1.0, 1, 0], [1, -1, 2]]), torch.tensor([0.0, -1, -1]),
+    torch.tensor([[1.0, 0], [0, 1], [2, -1]]), torch.tensor([1.0, 0]),
 )  # fmt: skip
 _IDENTITY = torch.eye(2), torch.zeros(2), torch.eye(2), torch.zeros(2)
 
@@ -123,7 +123,7 @@ EXERCISES = [
             "the hidden layer, not the output": lambda: [3.0, 0.0, 3.0],
         },
         (
-            "The token has two features, the hidden layer three: one for each row of W1.",
+            "The token has two features, the hidden layer three: one for each column of W1.",
             "Before the ReLU the hidden layer is (1 + 2, 1 - 2 - 1, 4 - 1) = (3, -2, 3).",
             "After it, (3, 0, 3). The first output is 1 * 3 + 0 * 0 + 2 * 3 + 1.",
         ),
@@ -134,22 +134,22 @@ EXERCISES = [
         [(torch.eye(4)[:3], torch.tensor([[1.0, 0], [0, 2], [3, 3]])), _facts(5, 2), _facts(8, 6)],
         {
             "keys of the opposite sign, which the ReLU silences": lambda keys, values: (
-                -keys, values.T
+                -keys.T, values
             ),
             "facts that are mixed up: unit i must add value i": lambda keys, values: (
-                keys, values.flip(0).T
+                keys.T, values.flip(0)
             ),
             "the mean of the values, whichever key comes": lambda keys, values: (
-                keys, values.mean(0).expand(3, -1).T
+                keys.T, values.mean(0).expand(3, -1)
             ),
             "keys that are stored twice as long: each answer is twice its value": (
-                lambda keys, values: (2 * keys, values.T)
+                lambda keys, values: (2 * keys.T, values)
             ),
         },
         (
             "One hidden unit a fact. When should unit i be awake?",
-            "The dot product with key i is 1 for key i and 0 for the others: that is row i of W1.",
-            "Column i of W2 is what unit i adds: value i.",
+            "The dot product with key i is 1 for key i, 0 for the others: so it is column i of W1.",
+            "Row i of W2 is what unit i adds to the output.",
         ),
         effect=what_it_answers,
         draw=_facts_case,
@@ -163,17 +163,17 @@ EXERCISES = [
             _arrays(4, 3, 5, 3), _arrays(3, 4, 4, 4), _arrays(3, 4, 6, 8)],
         {
             'two layers without the ReLU between them; see "Without the ReLU"': (
-                lambda X, W1, b1, W2, b2: (X @ W1.T + b1) @ W2.T + b2
+                lambda X, W1, b1, W2, b2: (X @ W1 + b1) @ W2 + b2
             ),
             "a ReLU after the second layer, too": lambda *arrays: torch.relu(network(*arrays)),
             "a ReLU after the second layer instead of the first": (
-                lambda X, W1, b1, W2, b2: torch.relu((X @ W1.T + b1) @ W2.T + b2)
+                lambda X, W1, b1, W2, b2: torch.relu((X @ W1 + b1) @ W2 + b2)
             ),
             "a first bias that is added after the ReLU": (
-                lambda X, W1, b1, W2, b2: (torch.relu(X @ W1.T) + b1) @ W2.T + b2
+                lambda X, W1, b1, W2, b2: (torch.relu(X @ W1) + b1) @ W2 + b2
             ),
             "a network without biases": (
-                lambda X, W1, b1, W2, b2: torch.relu(X @ W1.T) @ W2.T
+                lambda X, W1, b1, W2, b2: torch.relu(X @ W1) @ W2
             ),
             "a network without its first bias": (
                 lambda X, W1, b1, W2, b2: network(X, W1, 0 * b1, W2, b2)
@@ -182,18 +182,18 @@ EXERCISES = [
                 lambda X, W1, b1, W2, b2: network(X, W1, b1, W2, 0 * b2)
             ),
             "a network whose input is added to its output; that comes in chapter 7": (
-                lambda X, W1, b1, W2, b2: network(X, W1, b1, W2, b2) + X[..., : len(W2)]
+                lambda X, W1, b1, W2, b2: network(X, W1, b1, W2, b2) + X[..., : W2.shape[1]]
             ),
             "a softmax in place of the ReLU, that is, attention over the hidden units": (
-                lambda X, W1, b1, W2, b2: torch.softmax(X @ W1.T + b1, dim=-1) @ W2.T + b2
+                lambda X, W1, b1, W2, b2: torch.softmax(X @ W1 + b1, dim=-1) @ W2 + b2
             ),
             "absolute values instead of a ReLU": lambda X, W1, b1, W2, b2: (
-                (X @ W1.T + b1).abs() @ W2.T + b2
+                (X @ W1 + b1).abs() @ W2 + b2
             ),
         },
         (
-            "W1 has the shape (hidden, features), as in nn.Linear: transpose it.",
-            "X @ W1.T + b1 has the shape (batch, steps, hidden). Negative numbers become 0.",
+            "Follow the formula: first a product with W1. @ works on the last two axes.",
+            "X @ W1 + b1 has the shape (batch, steps, hidden). Negative numbers become 0.",
             "A ReLU stands between the layers, and none after the second. Which bias goes where?",
         ),
         draw=_arrays_case,
@@ -207,22 +207,22 @@ EXERCISES = [
                 lambda d: (torch.eye(d), torch.eye(d))
             ),
             "the absolute value: the second half must be subtracted": lambda d: (
-                identity(d)[0], torch.cat([torch.eye(d), torch.eye(d)], dim=1)
+                identity(d)[0], torch.cat([torch.eye(d), torch.eye(d)])
             ),
             "twice the same half: the second half of W1 must see -x": lambda d: (
-                torch.cat([torch.eye(d), torch.eye(d)]), identity(d)[1]
+                torch.cat([torch.eye(d), torch.eye(d)], dim=1), identity(d)[1]
             ),
             "twice what is positive: one half must see -x, and be subtracted": lambda d: (
-                torch.cat([torch.eye(d)] * 2), torch.cat([torch.eye(d)] * 2, dim=1)
+                torch.cat([torch.eye(d)] * 2, dim=1), torch.cat([torch.eye(d)] * 2)
             ),
-            "matrices in the wrong order, or transposed: W1 is (2 d, d), W2 (d, 2 d)": lambda d: (
+            "matrices in the wrong order, or transposed: W1 is (d, 2 d), W2 (2 d, d)": lambda d: (
                 identity(d)[1], identity(d)[0]
             ),
         },
         (
             "One number first. relu(x) keeps it if it is positive. What keeps it if it is not?",
             "x = relu(x) - relu(-x): two hidden units for each feature.",
-            "Which rows of W1 make the two parts of x = relu(x) - relu(-x)? What does W2 do then?",
+            "Which columns of W1 make the two parts of x = relu(x) - relu(-x)? What does W2 do?",
         ),
         effect=what_comes_out,
         draw=lambda dice: (dice.number(3, 9),),
@@ -271,7 +271,7 @@ EXERCISES = [
             "the position after instead of the one before": with_the_one_after,
             "the hidden values of all earlier positions, not just one": (
                 lambda X, W1, b1, W2, b2: (
-                    torch.relu(X @ W1.T + b1).cumsum(dim=1) @ W2.T + b2
+                    torch.relu(X @ W1 + b1).cumsum(dim=1) @ W2 + b2
                 )
             ),
         },

@@ -103,6 +103,18 @@ def _table_case(dice):
     return (table,)
 
 
+def turn(offset, num_hiddens):
+    """The matrix that takes each row of the table to the row offset places further on."""
+    angles = offset * 10000 ** -(torch.arange(0, num_hiddens, 2) / num_hiddens)
+    hands = [torch.tensor([[a.cos(), -a.sin()], [a.sin(), a.cos()]]) for a in angles]
+    return torch.block_diag(*hands)
+
+
+def shared_turn(offset, num_hiddens):
+    """W_q and W_k that turn by half the offset each, in opposite directions."""
+    return turn(offset / 2, num_hiddens), turn(-offset / 2, num_hiddens)
+
+
 def counted_from_the_end(X):
     """Add the rows of the table in reverse to X: the last step is at position 0."""
     return X + sinusoidal_table(*X.shape[1:]).flip(0)
@@ -291,5 +303,40 @@ EXERCISES = [
         ),
         draw=lambda dice: _embedding_case(dice)[:1],
         unseen=True,
+    ),
+    Exercise(
+        "positions-6",
+        shared_turn,
+        [(1, 2), (-3, 4), (4, 8)],
+        {
+            "two turns in the same direction, which no score notices": lambda k, d: (
+                turn(k / 2, d),
+                turn(k / 2, d),
+            ),
+            "the whole turn in both: together they look twice as far": lambda k, d: (
+                turn(k, d),
+                turn(-k, d),
+            ),
+            "turns in the other direction: position i looks at i - k": lambda k, d: (
+                turn(-k / 2, d),
+                turn(k / 2, d),
+            ),
+            "the whole turn in the query, and none in the key": lambda k, d: (
+                turn(k, d),
+                torch.eye(d),
+            ),
+            "half of each number, not half of the angle": lambda k, d: (
+                turn(k, d) / 2,
+                turn(-k, d) / 2,
+            ),
+        },
+        (
+            "The score is p_i W_q (p_j W_k)^T. Which product of the two matrices stands in it?",
+            "It is W_q W_k^T, and has to be turn(offset, num_hiddens). What is the transpose of a "
+            "turn?",
+            "The transpose is the turn back, so the angles are subtracted. Which two, equal but "
+            "for their sign, leave the whole offset?",
+        ),
+        draw=lambda dice: (dice.number(1, 9), 2 * dice.number(1, 4)),
     ),
 ]

@@ -34,8 +34,8 @@ CHAPTERS = {
         [
             ("codes", "From one code to attention", "01-from-codes-to-attention", 7),
             ("masks", "Masks", "02-masks", 8),
-            ("positions", "Positional encoding", "03-positions", 5),
-            ("attention", "Attention", "04-attention", 3),
+            ("positions", "Positional encoding", "03-positions", 6),
+            ("attention", "Attention", "04-attention", 4),
             ("heads", "Several heads", "05-several-heads", 4),
             ("ffn", "The position-wise feed-forward network", "06-feed-forward", 6),
             (
