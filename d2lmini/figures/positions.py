@@ -47,11 +47,15 @@ def explore_positions(
         "position": position,
         "offset": offset,
     }
-    table = sinusoidal_table(32, width)
-    picture = clocks(table[[position, position + offset]])
+    pair = column // 2
+    hands = slice(2 * pair, 2 * pair + 2) if brief else slice(None)
+    picture = clocks(sinusoidal_table(32, width)[[position, position + offset], hands])
+    what = (
+        "A clock" if brief else f"{width // 2} clocks, each slower than the one before"
+    )
     alt = (
-        f"{width // 2} clocks, each slower than the one before. A full hand shows position "
-        f"{position}, a dotted one position {position + offset}."
+        f"{what}. A dotted hand shows position {position}, a full one position "
+        f"{position + offset}."
     )
     return Figure("positions.js", state, picture, alt, tries=TRIES, brief=brief)
 
@@ -66,7 +70,7 @@ def clocks(codes):
         axis.axis("off")
         axis.add_patch(Circle((0, 0), 1, facecolor="#EEEEEE", edgecolor="#888888"))
         for (sine, cosine), dashes, colour in zip(
-            hands.tolist(), ("-", ":"), (POSITIVE, NEGATIVE), strict=True
+            hands.tolist(), (":", "-"), (POSITIVE, NEGATIVE), strict=True
         ):
             axis.plot([0, sine], [0, cosine], dashes, color=colour, linewidth=4)
     return figure
