@@ -231,7 +231,7 @@ EXERCISES = [
         (
             "Of two Counters, a | b takes the larger counts, and a & b the smaller ones.",
             "An n-gram may match as often as it occurs in the reference that has it most.",
-            "The length: min(lengths, key=lambda n: (abs(n - len(predicted)), n)).",
+            "The nearest length counts; of two equally near, the shorter. min takes a key.",
         ),
         draw=_bleu_case,
     ),

@@ -237,7 +237,7 @@ EXERCISES = [
         (
             "What is kept for one token, in one layer, for one head of keys and values?",
             "A key and a value of 16 numbers each.",
-            "2 × 16 numbers, times heads of keys and values, layers, and tokens.",
+            "How many such pairs are kept: how many heads of keys and values, layers, tokens?",
         ),
     ),
     Exercise(

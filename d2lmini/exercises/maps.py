@@ -262,7 +262,7 @@ EXERCISES = [
         (
             "Try a head that looks at the first word only, and one that looks straight ahead.",
             "Both give one key all of a query's weight. Which does the measure call blurred?",
-            "The largest weight is taken over the queries, dim=-2, not over the keys.",
+            "Over which axis should the maximum run, and over which one does it?",
         ),
         draw=_maps_case,
         unseen=True,

@@ -193,7 +193,7 @@ EXERCISES = [
         (
             "The last step goes from (0, 0) to (1, 1). Repeat it three times.",
             "Constant velocity says (2, 2), (3, 3), (4, 4). How far is each from what was walked?",
-            "The distances are 0, 1 and 3.",
+            "Three distances, then: their mean is one answer, the last of them the other.",
         ),
         tolerance=5e-3,
     ),
@@ -301,7 +301,7 @@ EXERCISES = [
             "Write the mean of the nats: the mean of r squared, over 2 sigma squared, plus "
             "2 log sigma.",
             "Set its derivative to zero: - (mean of r squared) / sigma cubed + 2 / sigma = 0.",
-            "sigma squared is half of the mean of the squares.",
+            "Multiply by sigma cubed, and solve for sigma squared.",
         ),
         draw=_distances_case,
     ),

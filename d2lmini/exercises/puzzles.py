@@ -165,7 +165,7 @@ EXERCISES = [
         (
             "Where in the picture is the one key that a query may not see?",
             "There i and j are the same number.",
-            "Compare i and j by !=.",
+            "All other places have two different numbers. Which comparison is True there?",
         ),
         draw=_size,
     ),
@@ -204,7 +204,7 @@ EXERCISES = [
         (
             "Give each position the number of its chunk.",
             "Whole division does that: 0, 1, 2, 3 // 2 is 0, 0, 1, 1.",
-            "Compare i // size and j // size.",
+            "When are query and key in one chunk? Compare the numbers of their chunks.",
         ),
         draw=_sizes(1),
     ),
@@ -272,7 +272,7 @@ EXERCISES = [
         (
             "How far back are the keys that query i sees?",
             "0, step, 2 * step, ...: the distance leaves no remainder.",
-            "(i - j) % step == 0, and causal.",
+            "% gives the remainder. And what hides the keys that come later?",
         ),
         draw=_sizes(2),
     ),
@@ -297,7 +297,7 @@ EXERCISES = [
         (
             "How many positions of a sentence are padding? They come first.",
             "Position j is a word if j >= n - valid_lens, for each sentence.",
-            "(torch.arange(n) >= n - valid_lens[:, None])[:, None, None]",
+            "Compare torch.arange(n) with a column of n - valid_lens. Which axes are missing then?",
         ),
         draw=_lengths_case,
     ),
@@ -321,7 +321,7 @@ EXERCISES = [
         (
             "How many words of the source has word 0 seen? Word 1?",
             "Word i has seen i + ahead of them, counted from 0.",
-            "j < i + ahead",
+            "So which is the first word that query i may not see?",
         ),
         draw=_wait_case,
     ),
@@ -346,7 +346,7 @@ EXERCISES = [
         (
             "Write the numbers of the documents once as a column and once as a row.",
             "ids[:, :, None] == ids[:, None, :] is (batch, steps, steps): no axis for heads yet.",
-            "ids[:, None, :, None] == ids[:, None, None, :], and causal.",
+            "Put the axis of heads in at place 1. And what hides the future within a document?",
         ),
         draw=_documents_case,
     ),
@@ -395,7 +395,7 @@ EXERCISES = [
         (
             "With turn = 0, 1, 2, ... it is the causal mask: i and j are the turns.",
             "The turn of query i must not be before that of key j.",
-            "turn as a row <= turn as a column.",
+            "Compare turn as a row (keys) with turn as a column (queries).",
         ),
         draw=_turns_case,
     ),
@@ -422,7 +422,7 @@ EXERCISES = [
         (
             "One step leads to itself or to its parent: (i == j) | (parents[:, None] == j).",
             "Two steps are that matrix times itself, n steps its n-th power.",
-            "(...).float().matrix_power(n) > 0: an entry counts the ways that lead there.",
+            "matrix_power wants floats; its entries count the ways that lead there.",
         ),
         draw=_tree_case,
     ),

@@ -202,7 +202,7 @@ EXERCISES = [
         (
             "valid_lens is 2: which score does not count?",
             "exp(0) = 1 and exp(ln 2) = 2. Divide each by their sum.",
-            "A third of (6, 0) and two thirds of (0, 6).",
+            "The weights are a third and two thirds. Of which vectors?",
         ),
     ),
     Exercise(

@@ -118,7 +118,7 @@ EXERCISES = [
         (
             "To predict the first token the decoder reads bos, to predict the second the first.",
             "The last token is never read. tgt[:, :-1] is what is left.",
-            "torch.cat a column of bos and tgt[:, :-1] along dim 1.",
+            "A column of bos, then every column but the last: join them along the axis of steps.",
         ),
         draw=_target_case,
     ),
@@ -210,7 +210,7 @@ EXERCISES = [
         (
             "Let the logits of a single position be very wrong. Which positions move the loss?",
             "A mistake at the last real token of a sentence costs nothing.",
-            "It is the masked loss with valid_lens - 1.",
+            "Which positions does it count as real? Try the masked loss with other lengths.",
         ),
         draw=_sentences_batch_case,
         unseen=True,

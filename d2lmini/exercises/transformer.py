@@ -319,7 +319,7 @@ EXERCISES = [
         (
             "Each position's output depends on its own vector and on the set of all vectors.",
             "The set has not changed. Position i now holds the word order[i].",
-            "memory[:, order]",
+            "The same vectors, in the new order along the axis of steps: which index does that?",
         ),
         draw=_memory_case,
     ),
@@ -352,7 +352,7 @@ EXERCISES = [
         (
             "A block's cache has K and V of the target so far, memory_K and memory_V.",
             "K has the shape (batch, heads, steps so far, head_size).",
-            "caches[0].K.shape[2], and 0 for None",
+            "How long is K along its axis of steps? And what if there is no cache yet?",
         ),
         draw=_caches_case,
     ),
@@ -423,7 +423,7 @@ EXERCISES = [
         (
             "Two lines: mix positions, add & norm; work on each position, add & norm.",
             "block.addnorm1(X, Y) adds both arguments. What is added to the attention's output?",
-            "The second: block.addnorm2(Y, block.ffn(Y)), with the Y of the first.",
+            "The second line uses the Y of the first twice, and X no more.",
         ),
         draw=_block_case,
     ),
