@@ -89,7 +89,7 @@ def test_the_speaker_sees_the_text_of_the_chapter(open_deck):
     with page.expect_popup() as opening:
         page.keyboard.press("s")
     notes = opening.value.locator(".speaker-controls-notes")
-    notes.get_by_text("so completely that changing them").wait_for()
+    notes.get_by_text("so completely that changing what").wait_for()
 
 
 def test_a_deck_prints_a_slide_a_page(open_deck, visit):
