@@ -315,7 +315,7 @@ EXERCISES = [
         (
             "All keys have length 1. With which of them has keys[wanted] the largest dot product?",
             "The direction is not enough: what does the softmax make of scores ten times as large?",
-            "Another key may have a cosine of 0.99. How often must 0.01 fit into ln(9 (n - 1))?",
+            "The other scores are at most 0.99 times the length. When is the rest ln(9 (n - 1))?",
         ),
         effect=wanted_weight,
         draw=_directions_case,

@@ -224,9 +224,9 @@ EXERCISES = [
             ),
         },
         (
-            "A masked score should be as if it were not there: what must exp(score) be?",
-            "exp(-inf) is 0. In a row of nothing but -inf the softmax is 0 / 0.",
-            "Which weights are still wrong after the softmax, and what should they be?",
+            "A masked score should be as if it were not there: its exponential must be 0.",
+            "exp overflows for large scores: subtract the largest visible score of each row first.",
+            "In a row of nothing but -inf, what is the largest score, and what is the sum of exp?",
         ),
         properties=(
             lambda answer: properties.rows_sum_to_one(
