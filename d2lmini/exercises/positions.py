@@ -4,7 +4,6 @@ import math
 
 import torch
 
-from d2lmini.check import bugs, properties
 from d2lmini.check.exercise import Exercise
 from d2lmini.positions import PositionalEncoding, sinusoidal_table
 
@@ -35,11 +34,6 @@ def angles(X, start, exponents):
 def apart(X):
     """Reorder features: 0, 2, 4, ... first, then 1, 3, 5, ..."""
     return torch.cat([X[..., 0::2], X[..., 1::2]], dim=-1)
-
-
-def halves(X, start):
-    """All sines first, then all cosines."""
-    return X + apart(encode(torch.zeros_like(X), start))
 
 
 def read_position(p):
@@ -110,6 +104,12 @@ def turn(offset, num_hiddens):
     return torch.block_diag(*hands)
 
 
+def turn_apart(offset, num_hiddens):
+    """The same for a table with all sines first, then all cosines."""
+    order = apart(torch.arange(num_hiddens))
+    return turn(offset, num_hiddens)[order][:, order]
+
+
 def shared_turn(offset, num_hiddens):
     """W_q and W_k that turn by half the offset each, in opposite directions."""
     return turn(offset / 2, num_hiddens), turn(-offset / 2, num_hiddens)
@@ -150,51 +150,29 @@ EXERCISES = [
     ),
     Exercise(
         "positions-2",
-        encode,
-        [
-            (torch.zeros(1, 2, 2), 0),
-            (torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 0),
-            (torch.zeros(1, 2, 4), 1),
-            (_random(2, 3, 4), 0),
-            (_random(3, 5, 8), 7),
-        ],
+        turn_apart,
+        [(0, 2), (1, 2), (1, 4), (-3, 4), (5, 8)],
         {
-            'positions added on the batch axis; see "Adding them"': lambda X, start: (
-                bugs.PositionsOnBatch(X.shape[-1])(X)
+            'sines and cosines side by side, as in the table of "Hands of a clock"': turn,
+            "a turn in the other direction: to position i - offset": lambda k, d: (
+                turn_apart(-k, d)
             ),
-            "an encoding that forgets start; see chapter 8": lambda X, start: encode(
-                X, 0
+            "its rows in the new order, its columns in the old one": lambda k, d: turn(
+                k, d
+            )[apart(torch.arange(d))],
+            "the same sign for both sines, which is no rotation": lambda k, d: (
+                turn_apart(k, d).abs() * turn_apart(k, d).diagonal()[:1].sign()
             ),
-            "all sines first, then all cosines": halves,
-            'cosines with exponents of their own; see "Hands of a clock"': lambda X, start: (
-                encode_by(
-                    X, start, angles(X, start, torch.arange(X.shape[-1]) / X.shape[-1])
-                )
+            "one speed for all hands": lambda k, d: torch.kron(
+                turn(k, 2), torch.eye(d // 2)
             ),
-            "the column in place of its pair: 2c / d": lambda X, start: encode_by(
-                X, start, angles(X, start, 2 * torch.arange(X.shape[-1]) / X.shape[-1])
-            ),
-            "an exponent that counts pairs: j / d instead of 2j / d": lambda X, start: (
-                encode_by(
-                    X,
-                    start,
-                    angles(X, start, torch.arange(X.shape[-1]) // 2 / X.shape[-1]),
-                )
-            ),
-            "positions that replace the words": lambda X, start: encode(X, start) - X,
         },
         (
-            "The angles form a matrix: positions in its rows, pairs in its columns.",
-            "torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1) puts pairs side by side.",
-            "Positions are start to start + X.shape[1] - 1; adding (steps, d) to (batch, steps, d) "
-            "repeats it for each sentence.",
+            "The sine of hand j stands in column j. Where is its cosine?",
+            "sin(a + b) = sin a cos b + cos a sin b. What makes the new sine?",
+            "There are four blocks, each a diagonal: two of cosines, two of sines. Which signs?",
         ),
-        properties=(
-            lambda answer: properties.batch_independent(
-                lambda X, mask=None: answer(X, 0), _random(3, 4, 8)
-            ),
-        ),
-        draw=_embedding_case,
+        draw=lambda dice: (dice.number(-20, 20), 2 * dice.number(1, 8)),
     ),
     Exercise(
         "positions-3",

@@ -54,7 +54,7 @@ def explore_positions(
         "A clock" if brief else f"{width // 2} clocks, each slower than the one before"
     )
     alt = (
-        f"{what}. A dotted hand shows position {position}, a full one position "
+        f"{what}. A dashed hand shows position {position}, a full one position "
         f"{position + offset}."
     )
     return Figure("positions.js", state, picture, alt, tries=TRIES, brief=brief)
