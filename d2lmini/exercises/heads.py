@@ -38,24 +38,27 @@ def _viewed(X, num_heads):
     return X.view(len(X), num_heads, X.shape[1], -1)
 
 
-def _block(W, num_heads):
-    """W without what leads from one head's slice of the features to another's."""
-    own = torch.eye(num_heads).repeat_interleave(len(W) // num_heads, 0)
-    return W * (own @ own.T)
-
-
-def layer(X, W_q, W_k, W_v, W_o, num_heads, mask, split=_split):
-    """Multi-head self-attention with given matrices, (batch, steps, d)."""
-    Q, K, V = (split(X @ W, num_heads) for W in (W_q, W_k, W_v))
+def shared_keys(
+    X, W_q, W_k, W_v, W_o, num_heads, mask, split=_split, merge=merge_heads
+):
+    """Multi-head self-attention whose heads share keys and values, (batch, steps, d)."""
+    Q = split(X @ W_q, num_heads)  # (batch, heads, steps, head_size)
+    K, V = ((X @ W)[:, None].expand_as(Q) for W in (W_k, W_v))
     output, _ = scaled_dot_product_attention(Q, K, V, mask)
-    return merge_heads(output) @ W_o
+    return merge(output) @ W_o
+
+
+def _matrices(d, num_heads, seed):
+    W_q, W_o = _random(2, d, d, seed=seed)
+    return W_q, *_random(2, d, d // num_heads, seed=seed + 1), W_o, num_heads
 
 
 def _layer_case(dice):
     batch, steps, heads, size = dice.sizes(4)
     d = heads * size
     mask = padding_mask(dice.lengths(batch, steps), steps)
-    return dice.normal(batch, steps, d), *dice.normal(4, d, d), heads, mask
+    wide, narrow = dice.normal(2, d, d), dice.normal(2, d, size)
+    return dice.normal(batch, steps, d), wide[0], *narrow, wide[1], heads, mask
 
 
 _TWO = torch.tensor([3, 2])
@@ -192,44 +195,39 @@ EXERCISES = [
     ),
     Exercise(
         "heads-4",
-        layer,
+        shared_keys,
         [
             (torch.eye(2)[None], *[torch.eye(2)] * 4, 1, None),
-            (_random(1, 3, 4), *_random(4, 4, 4, seed=1), 2, None),
-            (_random(2, 3, 4), *_random(4, 4, 4, seed=2), 2, padding_mask(_TWO, 3)),
-            (_random(1, 4, 6), *_random(4, 6, 6, seed=3), 3, causal_mask(4)),
+            (_random(1, 3, 4), *_matrices(4, 2, seed=1), None),
+            (_random(2, 3, 4), *_matrices(4, 2, seed=3), padding_mask(_TWO, 3)),
+            (_random(1, 4, 6), *_matrices(6, 3, seed=5), causal_mask(4)),
         ],
         {
-            _VIEWED: lambda X, W_q, W_k, W_v, W_o, n, mask: layer(
-                X, W_q, W_k, W_v, W_o, n, mask, split=_viewed
-            ),
-            "heads that are cut before the projection": (
-                lambda X, W_q, W_k, W_v, W_o, n, mask: layer(
-                    X, *(_block(W, n) for W in (W_q, W_k, W_v)), W_o, n, mask
+            _VIEWED: lambda *x: shared_keys(*x, split=_viewed),
+            "heads that are joined without bringing each token's features together": (
+                lambda *x: shared_keys(
+                    *x, merge=lambda H: H.reshape(len(H), H.shape[2], -1)
                 )
             ),
             "heads side by side, without W_o": lambda X, W_q, W_k, W_v, W_o, n, mask: (
-                layer(X, W_q, W_k, W_v, torch.eye(X.shape[-1]), n, mask)
+                shared_keys(X, W_q, W_k, W_v, torch.eye(X.shape[-1]), n, mask)
             ),
-            "transposed matrices: here they are used as in X W": (
-                lambda X, W_q, W_k, W_v, W_o, n, mask: layer(
-                    X, W_q.T, W_k.T, W_v.T, W_o.T, n, mask
+            "queries that are shared as well: the heads are copies": (
+                lambda X, W_q, W_k, W_v, W_o, n, mask: shared_keys(
+                    X, W_q[:, : len(W_q) // n].repeat(1, n), W_k, W_v, W_o, n, mask
                 )
             ),
-            "a single head": lambda X, W_q, W_k, W_v, W_o, n, mask: layer(
-                X, W_q, W_k, W_v, W_o, 1, mask
-            ),
             "a mask that is not passed on": lambda X, W_q, W_k, W_v, W_o, n, mask: (
-                layer(X, W_q, W_k, W_v, W_o, n, None)
+                shared_keys(X, W_q, W_k, W_v, W_o, n, None)
             ),
-            "keys that are made by W_q": lambda X, W_q, W_k, W_v, W_o, n, mask: layer(
-                X, W_q, W_q, W_v, W_o, n, mask
+            "values that are made by W_k": lambda X, W_q, W_k, W_v, W_o, n, mask: (
+                shared_keys(X, W_q, W_k, W_k, W_o, n, mask)
             ),
         },
         (
-            "Project first: X @ W_q has the queries of all heads side by side.",
-            "Cutting: unflatten the last axis into (heads, head_size), then exchange two axes.",
-            "The heads' outputs go back side by side in the same two moves. What is left to apply?",
+            "Only the queries are cut into heads. What is the shape of X @ W_k?",
+            "A token's one key serves every head: an axis of size 1, expanded to all heads.",
+            "The heads' outputs go back side by side, as in exercise 5.1. What is left to apply?",
         ),
         draw=_layer_case,
     ),
