@@ -268,7 +268,7 @@ EXERCISES = [
         (
             "Look at the pictures in “Which numbers enter the mean”: how many cells are blue?",
             "Layer normalisation: one token. Batch normalisation: one feature of all tokens.",
-            "num_hiddens; batch * steps; steps * num_hiddens.",
+            "How many numbers has a token? One feature of all tokens? A whole sentence?",
         ),
         draw=lambda dice: (dice.random.choice(KINDS), *dice.sizes(3)),
     ),

@@ -203,7 +203,7 @@ EXERCISES = [
         },
         (
             "Give each position the number of its chunk.",
-            "Whole division does that: 0, 1, 2, 3 // 2 is 0, 0, 1, 1.",
+            "Whole division does that: torch.arange(4) // 2 is 0, 0, 1, 1.",
             "When are query and key in one chunk? Compare the numbers of their chunks.",
         ),
         draw=_sizes(1),
