@@ -31,7 +31,9 @@ class Live(Figure):
 
     runs = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, title, help, compute, alt, controls, same, tries=()):
+    def __init__(
+        self, title, help, compute, alt, controls, same, tries=(), brief=False
+    ):
         self.compute = compute
         self.values = {name: list(values) for name, (_, values, _) in controls.items()}
         ready = {name: list(values) for name, (_, _, values) in controls.items()}
@@ -53,7 +55,9 @@ class Live(Figure):
             for name, (text, values, _) in controls.items()
         ]
         data = {"title": title, "help": help, "controls": listed, "same": same}
-        super().__init__("live.js", state, picture(first, same), alt, data, tries=tries)
+        super().__init__(
+            "live.js", state, picture(first, same), alt, data, tries=tries, brief=brief
+        )
         self.runs = runs
         self.observe(self.run, "state")
 

@@ -5,7 +5,7 @@ import pytest
 PLACES = {
     "09-training": {"Skip to figure": "figure-training"},
     "05-several-heads": {
-        "Skip to figure: What does a head read?": "figure-first",
+        "Skip to figure: One head, or two": "figure-first",
         "Skip to figure: Where trained heads look": "figure-live",
         "Skip to figure: Heads: who reads which features?": "figure-heads",
     },
