@@ -25,7 +25,7 @@ class Live(Figure):
         same: what all results share. For curves: x, x_is, y_is and, if the axis should not end at
             the largest number, high; for a matrix: title, rows, rows_are, columns_are and, as its
             columns form groups, group (their size) and group_is.
-        tries: as for Figure.
+        tries, brief: as for Figure.
     Source: chapter 5.
     """
 
