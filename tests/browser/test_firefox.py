@@ -120,7 +120,7 @@ def test_a_figure_can_be_operated_in_firefox(firefox, figure_at, page, place):
     if place == "figure-first":  # its last control, by a key or a click
         tries = ".controls > :last-child :is(input, select)"
     control = figure.find_element("css selector", tries)
-    keys = {"range": "\ue014", "select-one": "p"}.get(control.get_property("type"))
+    keys = {"range": "\ue014", "select-one": "2"}.get(control.get_property("type"))
     control.send_keys(keys) if keys else control.click()
     until(firefox, lambda: state()[:2] == (True, "false") and state()[2] != first[2])
     reset.click()
