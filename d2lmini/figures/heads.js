@@ -4,7 +4,7 @@ import { among, between, controlState, figure, upTo } from "./frame.js";
 import { attend, linear } from "./forward.js";
 
 function render({ model, el }) {
-  const { words, X, W_q: Wq, W_k: Wk, W_v: Wv, brief } = model.get("data");
+  const { words, X, W_q: Wq, W_k: Wk, W_v: Wv } = model.get("data");
   const width = X[0].length;
   const state = controlState(model, update, { num_heads: among([1, 2, 4, 8]),
     order: among(["project", "split", "own"]), feature: upTo(width), amount: between(-3, 3) });
@@ -30,12 +30,6 @@ function render({ model, el }) {
     controls: [heads, order, feature, amount].map((c) => c.element),
     parts: [make("div", { className: "stretched" }, steady(reads.element, 17)), steady(place, 20)],
     help: "Change a feature, and see which heads notice.",
-    brief: {
-      title: "What does a head read?",
-      controls: [heads, order].map((c) => c.element),
-      parts: [reads.element], // keeps the height of eight heads
-      help: "Blue: the head reads this feature.",
-    },
   });
   let maps = [];
 
@@ -55,7 +49,6 @@ function render({ model, el }) {
     const names = parts.map((_, h) => `head ${h}`);
     const strength = (h, g) => Math.sqrt(parts[h].reduce((sum, W) =>
       sum + W.reduce((inner, row) => inner + row[g] ** 2, 0), 0));
-    const read = names.map((_, h) => X[0].filter((_, g) => strength(h, g) > 0).length);
     reads.update({ rows: names, columns: X[0].map((_, g) => g), top: 2, digits: 1, value: strength,
       explain: (h, g) => (strength(h, g) > 0
         ? `${show(strength(h, g))}, the length of what feature ${g} adds to query, key and value; `
@@ -81,8 +74,7 @@ function render({ model, el }) {
           ? `${show(now[i][j], 3)}; it was ${show(before[i][j], 3)} before the change`
           : `${show(now[i][j], 3)}, as before the change`) });
     });
-    if (brief) frame.note(`Each head reads ${read[0]} of ${width} features.`);
-    else frame.note(a === 0 ? "Nothing is changed yet."
+    frame.note(a === 0 ? "Nothing is changed yet."
       : `Feature ${f} of “${words[0]}” is changed by ${show(a, 1)}.`);
     heads.set(n);
     order.set(way);

@@ -24,9 +24,7 @@ TRIES = [
 ]
 
 
-def explore_heads(
-    num_heads=2, order="project", feature=0, amount=2.0, brief=False
-) -> Figure:
+def explore_heads(num_heads=2, order="project", feature=0, amount=2.0) -> Figure:
     """Show which features of its input each head reads, in multi-head attention of width 8.
 
     Args:
@@ -34,7 +32,6 @@ def explore_heads(
         order: "project", as MultiHeadAttention does; "split", as bugs.SplitThenProject, whose
             heads share one small matrix; "own", the same with a matrix for each head.
         feature, amount: the feature of the first word to change, and by how much.
-        brief: show what each head reads alone.
     Source: chapter 5.
     """
     state = {
@@ -60,6 +57,4 @@ def explore_heads(
         "Two matrices of heads by features of the input. If one projects first, each head reads "
         "all features; if one splits first, each reads its own slice only."
     )
-    return Figure(
-        "heads.js", state, picture, alt, as_lists(data), tries=TRIES, brief=brief
-    )
+    return Figure("heads.js", state, picture, alt, as_lists(data), tries=TRIES)
