@@ -49,6 +49,7 @@ function render({ model, el }) {
     const names = parts.map((_, h) => `head ${h}`);
     const strength = (h, g) => Math.sqrt(parts[h].reduce((sum, W) =>
       sum + W.reduce((inner, row) => inner + row[g] ** 2, 0), 0));
+    const read = names.map((_, h) => X[0].filter((_, g) => strength(h, g) > 0).length);
     reads.update({ rows: names, columns: X[0].map((_, g) => g), top: 2, digits: 1, value: strength,
       explain: (h, g) => (strength(h, g) > 0
         ? `${show(strength(h, g))}, the length of what feature ${g} adds to query, key and value; `

@@ -103,13 +103,13 @@ def recall(written=None):
     return figures.explore_recall(copier(6), copier(12), right, written)
 
 
-def live(compute, same):
+def live(compute, same, **form):
     text = "What a run of a network of some width shows, for two seeds."
     choices = {"width": ("Hidden units", (5, 10, 20, 40), (10, 40))}
     choices["seed"] = "Seed", range(2), range(2)
     tries = [("More", {"width": 40}, "Is it lower?"), ("Another", {"seed": 1}, "Same?")]
     tries.append(("Both", {"width": 40, "seed": 1}, "And now?"))
-    return figures.Live("Runs", "Choose.", compute, text, choices, same, tries)
+    return figures.Live("Runs", "Choose.", compute, text, choices, same, tries, **form)
 
 
 def note(width, seed):
@@ -123,14 +123,14 @@ def live_curves():
     return live(compute, {"x": [0, 5, 10], "x_is": "step", "y_is": "loss"})
 
 
-def live_matrix():
+def live_matrix(**form):
     def compute(width, seed):
         matrix = torch.ones(2, width) * (seed + 1) / 2
         return {"note": note(width, seed), "matrix": matrix}
 
     same = {"title": "weights", "rows": ["a", "<b>"], "rows_are": "words",
             "columns_are": "places", "group": 4, "group_is": "head"}  # fmt: skip
-    return live(compute, same)
+    return live(compute, same, **form)
 
 
 WITH_NETS = (caption, machine, recall, sentence, training, translator, verdict, walk,
@@ -138,10 +138,10 @@ WITH_NETS = (caption, machine, recall, sentence, training, translator, verdict, 
 NAMES = [name for name in figures.__all__ if name.startswith("explore_")]
 FIGURES = {name: getattr(figures, name) for name in NAMES}
 FIGURES |= {f"explore_{make.__name__}": make for make in WITH_NETS}
-FIGURES |= {"Live, curves": live_curves, "Live, matrix": live_matrix}
+FIGURES |= {"Live, curves": live_curves, "explore_matrix": live_matrix}
 FIGURES |= {
     f"brief {name}": partial(FIGURES[f"explore_{name}"], brief=True)
-    for name in ("attention", "depth", "heads", "masks", "positions", "units")
+    for name in ("attention", "depth", "masks", "matrix", "positions", "units")
 }
 WRITTEN = dict.fromkeys(("read", "one code", "attention"), "3141")
 FIGURES["brief recall"] = partial(recall, WRITTEN)
