@@ -63,6 +63,31 @@ class Block(Subject):
         return norm(shortcut + torch.tanh(X @ self._W), X.shape[-1:])
 
 
+class DroppingAddNorm(Subject):
+    """Add and normalise in training mode, with dropout in one place.
+
+    Args:
+        place: "branch", "input", "sum" or "result".
+        dropout: the probability.
+    """
+
+    def __init__(self, place: str, dropout: float):
+        self._place, self._dropout = place, dropout
+
+    def __repr__(self):
+        return f"<add & norm with a dropout of {self._dropout} on the {self._place}>"
+
+    def __call__(self, X, Y):
+        X, Y = self._drop(X, "input"), self._drop(Y, "branch")
+        total = self._drop(X + Y, "sum")
+        return self._drop(torch.nn.functional.layer_norm(total, X.shape[-1:]), "result")
+
+    def _drop(self, X, place):
+        if place != self._place:
+            return X
+        return torch.nn.functional.dropout(X, self._dropout)
+
+
 class Net(Subject):
     """Logits for a target, which may depend on the words of the source and on their order.
 

@@ -3,10 +3,35 @@
 import torch
 from torch import nn
 
-from d2lmini.check import properties
 from d2lmini.check.drawing import Branch
 from d2lmini.check.exercise import Exercise
-from d2lmini.check.subjects import Block
+from d2lmini.check.subjects import Block, DroppingAddNorm
+
+
+def terms_of_the_score(X, branches, w):
+    """What the input and each branch of a residual stream contribute to the score X @ w."""
+    terms = [X @ w]
+    for branch in branches:
+        update = branch(X)
+        terms.append(update @ w)
+        X = X + update
+    return torch.stack(terms)
+
+
+def _scores_so_far(X, branches, w):
+    return terms_of_the_score(X, branches, w).cumsum(0)
+
+
+def _reading_the_input(X, branches, w):
+    return torch.stack([X @ w, *(branch(X) @ w for branch in branches)])
+
+
+def _without_shortcuts(X, branches, w):
+    terms = [X @ w]
+    for branch in branches:
+        X = branch(X)
+        terms.append(X @ w)
+    return torch.stack(terms)
 
 
 def by_hand():
@@ -15,26 +40,15 @@ def by_hand():
     return [[-1.0, 1.0, -1.0, 1.0], [0.0] * 4, [-third, -third, -third, 3 * third]]
 
 
-def cells_that_count(kind, batch, steps, num_hiddens):
-    """The number of entries of X in the mean that normalises one entry."""
-    sizes = {
-        "layer": num_hiddens,
-        "batch": batch * steps,
-        "steps and features": steps * num_hiddens,
-    }
-    return sizes[kind]
+def fold(scale, shift, W, b):
+    """Weight and bias of a linear layer that also does a norm's scale and shift."""
+    return W * scale, b + W @ shift
 
 
-def layer_norm(X, weight, bias, eps):
-    """Normalise each token of X over its features, then scale and shift."""
-    deviation = X - X.mean(dim=-1, keepdim=True)
-    variance = deviation.square().mean(dim=-1, keepdim=True)
-    return deviation / torch.sqrt(variance + eps) * weight + bias
-
-
-def add_norm(X, Y, keep, dropout):
-    """Add and normalise, dropping entries of Y where keep is False."""
-    return _norm(X + Y * keep / (1 - dropout))
+def on_the_branch(add_norm):
+    """Give dropout nothing to drop but the stream."""
+    X = _draw(1, 20, 20, seed=5)
+    return torch.allclose(add_norm(X, torch.zeros_like(X)), _norm(X), atol=1e-3)
 
 
 def pre_norm(X, branches):
@@ -104,68 +118,35 @@ def side_by_side(X, branches):
     return _norm(sum((branch(_norm(X)) for branch in branches), start=X))
 
 
-def _norm(X, eps=1e-5):
-    return layer_norm(X, 1.0, 0.0, eps)
-
-
-def _over(X, weight, bias, eps, dim):
-    """Normalise over axes other than the last."""
-    deviation = X - X.mean(dim=dim, keepdim=True)
-    variance = deviation.square().mean(dim=dim, keepdim=True)
-    return deviation / torch.sqrt(variance + eps) * weight + bias
+def _norm(X):
+    return nn.functional.layer_norm(X, X.shape[-1:])
 
 
 def _draw(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def _norm_case(batch, steps, num_hiddens, eps):
+def _fold_case(num_hiddens, num_outputs):
     return (
-        _draw(batch, steps, num_hiddens),
+        _draw(num_hiddens),
         _draw(num_hiddens, seed=1),
-        _draw(num_hiddens, seed=2),
-        eps,
+        _draw(num_outputs, num_hiddens, seed=2),
+        _draw(num_outputs, seed=3),
     )
 
 
-def _add_case(batch, steps, num_hiddens, dropout):
-    shape = batch, steps, num_hiddens
-    return _draw(*shape), _draw(*shape, seed=1), _draw(*shape, seed=2) > -0.3, dropout
-
-
-def _equal_case():
-    """A token whose features are all equal: without eps, 0 / 0."""
-    X = torch.full((1, 1, 2), 2.0)
-    return X, X, torch.ones(1, 1, 2, dtype=torch.bool), 0.5
+def _drawn_fold_case(dice):
+    num_hiddens, num_outputs = dice.sizes(2)
+    return (
+        dice.normal(num_hiddens),
+        dice.normal(num_hiddens),
+        dice.normal(num_outputs, num_hiddens),
+        dice.normal(num_outputs),
+    )
 
 
 def _branches(num_hiddens, number):
     return tuple(Branch(W) for W in _draw(number, num_hiddens, num_hiddens, seed=3))
-
-
-def _unbiased(X, weight, bias, eps):
-    deviation = X - X.mean(dim=-1, keepdim=True)
-    return deviation / torch.sqrt(X.var(dim=-1, keepdim=True) + eps) * weight + bias
-
-
-KINDS = ("layer", "batch", "steps and features")
-
-
-def _drawn_norm_case(dice):
-    batch, steps, num_hiddens = dice.sizes(3)
-    X = dice.normal(batch, steps, num_hiddens)
-    return (
-        X,
-        dice.normal(num_hiddens),
-        dice.normal(num_hiddens),
-        10.0 ** -dice.number(1, 5),
-    )
-
-
-def _drawn_add_case(dice):
-    shape = dice.sizes(3)
-    keep = dice.true(0.7, *shape)
-    return dice.normal(*shape), dice.normal(*shape), keep, dice.number(1, 6) / 10
 
 
 def _stack_case(dice):
@@ -174,6 +155,19 @@ def _stack_case(dice):
         Branch(dice.normal(num_hiddens, num_hiddens)) for _ in range(number)
     )
     return dice.normal(batch, steps, num_hiddens), branches
+
+
+def _score_case(dice):
+    X, branches = _stack_case(dice)
+    return X, branches, dice.normal(X.shape[-1])
+
+
+PLACES = "branch", "input", "sum", "result"
+
+
+def _with_ones(add_norm):
+    X = torch.ones(1, 20, 20)
+    return torch.equal(add_norm(X, X), add_norm(X, X))
 
 
 def mean_of_the_sentence(X, Y):
@@ -222,6 +216,32 @@ def _by_the_mean(block):
 EXERCISES = [
     Exercise(
         "addnorm-1",
+        terms_of_the_score,
+        [
+            (_draw(1, 1, 2), _branches(2, 1), _draw(2, seed=4)),
+            (_draw(1, 2, 3), _branches(3, 2), _draw(3, seed=4)),
+            (_draw(2, 3, 4), _branches(4, 3), _draw(4, seed=4)),
+        ],
+        {
+            "branches that all read the input, instead of the stream": _reading_the_input,
+            "the score of the stream after each branch, not the branch's own term": _scores_so_far,
+            'a stack without shortcuts; see "The residual stream"': _without_shortcuts,
+            "the branches alone: the input has a term, too": lambda X, branches, w: (
+                terms_of_the_score(X, branches, w)[1:]
+            ),
+            "the score itself: the terms are wanted, before they are added": (
+                lambda X, branches, w: terms_of_the_score(X, branches, w).sum(0)
+            ),
+        },
+        (
+            "The terms must add up to the score at the top. Does their sum, over axis 0?",
+            "Look at the loop above: each branch reads the stream, which has grown meanwhile.",
+            "branch(X) @ w is a branch's term, before branch(X) is added. Which term comes first?",
+        ),
+        draw=_score_case,
+    ),
+    Exercise(
+        "addnorm-2",
         by_hand,
         [()],
         {
@@ -244,144 +264,49 @@ EXERCISES = [
         tolerance=5e-3,
     ),
     Exercise(
-        "addnorm-2",
-        cells_that_count,
-        [(kind, *sizes) for sizes in ((1, 2, 3), (2, 3, 4), (64, 10, 32)) for kind in KINDS],
-        {
-            'layer normalisation over a whole sentence; '
-            'see "Which numbers enter the mean"': lambda kind, b, s, d: (
-                s * d if kind == "layer" else cells_that_count(kind, b, s, d)
-            ),
-            "layer and batch exchanged": lambda kind, b, s, d: cells_that_count(
-                {"layer": "batch", "batch": "layer"}.get(kind, kind), b, s, d
-            ),
-            "batch normalisation of each position by itself: the steps count as well": (
-                lambda kind, b, s, d: b if kind == "batch" else cells_that_count(kind, b, s, d)
-            ),
-            "batch normalisation over all features together": lambda kind, b, s, d: (
-                b * s * d if kind == "batch" else cells_that_count(kind, b, s, d)
-            ),
-            "the number of means instead of the size of one": lambda kind, b, s, d: (
-                b * s * d // cells_that_count(kind, b, s, d)
-            ),
-        },
-        (
-            "Look at the pictures in “Which numbers enter the mean”: how many cells are blue?",
-            "Layer normalisation: one token. Batch normalisation: one feature of all tokens.",
-            "How many numbers has a token? One feature of all tokens? A whole sentence?",
-        ),
-        draw=lambda dice: (dice.random.choice(KINDS), *dice.sizes(3)),
-    ),
-    Exercise(
         "addnorm-3",
-        layer_norm,
-        [ (torch.tensor([[[1.0, 2.0], [3.0, 6.0]]]), torch.ones(2), torch.zeros(2), 1e-5),
-            (torch.tensor([[[1.0, 2.0, 6.0]]]), torch.ones(3), torch.zeros(3), 0.5),
-            (torch.tensor([[[1.0, 2.0], [2.0, 3.0]]]), torch.ones(2), torch.zeros(2), 1e-5),
-            (torch.full((1, 2, 3), 2.0), torch.ones(3), torch.zeros(3), 1e-5),
-            (
-                torch.tensor([[[1.0, 2.0, 6.0]]]),
-                torch.tensor([1.0, 2.0, 3.0]),
-                torch.tensor([1.0, 0.0, -1.0]),
-                1e-5,
-            ),
-            _norm_case(2, 3, 4, 1e-5),
-            _norm_case(2, 4, 6, 0.5),
-        ],
+        fold,
+        [_fold_case(1, 1), _fold_case(2, 1), _fold_case(2, 3), _fold_case(3, 3)],
         {
-            "a variance divided by d - 1 instead of d": _unbiased,
-            'layer normalisation over steps and features; '
-            'see "Which numbers enter the mean"': lambda X, w, b, e: (
-                _over(X, w, b, e, (1, 2))
+            "the shift has no effect: the linear layer used to see it": lambda g, s, W, b: (
+                W * g, b
             ),
-            'batch normalisation; '
-            'see "Which numbers enter the mean"': lambda X, w, b, e: _over(X, w, b, e, (0, 1)),
-            "an eps outside the root": lambda X, w, b, e: (
-                (X - X.mean(-1, keepdim=True)) / (X.std(-1, correction=0, keepdim=True) + e) * w + b
+            "a shift that is scaled: the norm adds it after it has scaled": lambda g, s, W, b: (
+                W * g, b + W * g @ s
             ),
-            'a division without eps; see "Normalise"': lambda X, w, b, e: layer_norm(X, w, b, 0.0),
-            "a division by the root mean square, without the mean taken off": lambda X, w, b, e: (
-                X / torch.sqrt(X.square().mean(-1, keepdim=True) + e) * w + b
-            ),
-            "a division by d - 1, and an eps outside the root": lambda X, w, b, e: (
-                (X - X.mean(-1, keepdim=True)) / (X.std(-1, keepdim=True) + e) * w + b
-            ),
-            "a division by the variance instead of its root": lambda X, w, b, e: (
-                (X - X.mean(-1, keepdim=True))
-                / (X.var(-1, correction=0, keepdim=True) + e) * w + b
-            ),
-            "a normalisation without the shift": lambda X, w, b, e: layer_norm(X, w, 0.0, e),
-            "a normalisation without the scale": lambda X, w, b, e: layer_norm(X, 1.0, b, e),
-            "a shift before the scale": lambda X, w, b, e: (_norm(X, e) + b) * w,
-            "a normalisation without scale and shift": lambda X, w, b, e: _norm(X, e),
-            "an eps of 1e-5, whatever is given": lambda X, weight, bias, eps: layer_norm(
-                X, weight, bias, 1e-5
-            ),
-            "the square of eps": lambda X, weight, bias, eps: layer_norm(
-                X, weight, bias, eps**2
+            "the weight without the scale": lambda g, s, W, b: (W, b + W @ s),
+            "the old weight and bias": lambda g, s, W, b: (W, b),
+            "bias and weight exchanged": lambda g, s, W, b: (b + W @ s, W * g),
+            "a scale that is divided out instead of multiplied in": lambda g, s, W, b: (
+                W / g, b + W @ s
             ),
         },
         (
-            "Mean and variance are means over the last axis; keepdim=True keeps them aligned.",
-            "The variance is the mean of the squared deviations: divide by d, not by d - 1.",
-            "The root is of variance and eps together. Which of weight and bias comes first?",
+            "Write the linear layer's output for the token scale * x + shift. What belongs to x?",
+            "The part without x is the new bias. Does the scale occur in it?",
+            "Each input feature has its own scale. Is that a row of W or a column?",
         ),
-        properties=tuple(
-            lambda answer, holds=holds: holds(
-                lambda X, mask=None: answer(X, torch.ones(8), torch.zeros(8), 1e-5),
-                _draw(2, 4, 8),
-            )
-            for holds in (properties.batch_independent, properties.permutation_equivariant)
-        ),
-        draw=_drawn_norm_case,
+        draw=_drawn_fold_case,
     ),
     Exercise(
         "addnorm-4",
-        add_norm,
-        [
-            _equal_case(),
-            (*_add_case(1, 1, 4, 0.5)[:2], torch.tensor([[[True, False, True, True]]]), 0.5),
-            _add_case(2, 1, 3, 0.0),
-            _add_case(2, 3, 4, 0.1),
-            _add_case(2, 4, 8, 0.5),
-        ],
+        on_the_branch,
+        [(DroppingAddNorm(place, 0.1),) for place in PLACES],
         {
-            'dropout on the sum; see "Dropout stays on the branch"': lambda X, Y, keep, p: (
-                _norm((X + Y) * keep / (1 - p))
-            ),
-            "dropout on the result": lambda X, Y, keep, p: _norm(X + Y) * keep / (1 - p),
-            "dropout on the shortcut": lambda X, Y, keep, p: _norm(X * keep / (1 - p) + Y),
-            "dropout that does not make up for what it drops": lambda X, Y, keep, p: (
-                _norm(X + Y * keep)
-            ),
-            "dropout that multiplies by 1 - p instead of dividing": lambda X, Y, keep, p: (
-                _norm(X + Y * keep * (1 - p))
-            ),
-            "dropout that divides by p; what is left is 1 - p": lambda X, Y, keep, p: (
-                _norm(X + Y * keep / p)
-            ),
-            "a sum without a norm": lambda X, Y, keep, p: X + Y * keep / (1 - p),
-            "dropout that keeps what it should drop": lambda X, Y, keep, p: (
-                add_norm(X, Y, ~keep, p)
-            ),
-            "a sum without dropout": lambda X, Y, keep, p: _norm(X + Y),
-            "a branch without the shortcut": lambda X, Y, keep, p: _norm(Y * keep / (1 - p)),
-            "a norm of the branch alone": lambda X, Y, keep, p: X + _norm(Y * keep / (1 - p)),
-            'layer normalisation over steps and features; '
-            'see "Which numbers enter the mean"': lambda X, Y, keep, p: (
-                _over(X + Y * keep / (1 - p), 1.0, 0.0, 1e-5, (1, 2))
-            ),
-            'batch normalisation in place of layer normalisation; '
-            'see "Which numbers enter the mean"': (
-                lambda X, Y, keep, p: _over(X + Y * keep / (1 - p), 1.0, 0.0, 1e-5, (0, 1))
+            "the belief that dropout is where it belongs": lambda add_norm: True,
+            "a test that nothing passes, since the branch is not silent": lambda add_norm: False,
+            "a test that finds only dropout on the result: the norm of equal features is 0": (
+                _with_ones
             ),
         },
         (
-            "Which of the two, X or Y, may lose elements? The shortcut must stay whole.",
-            "Y * keep sets the dropped elements to 0. The others are divided by 1 - dropout.",
-            "What is kept of Y is divided by 1 - dropout. Over which axis is the sum normalised?",
+            "Which Y leaves dropout nothing to strike, if it strikes Y alone?",
+            "With that Y you know the result: a norm of X. When does it differ from it?",
+            "Take Y = 0 and compare with F.layer_norm(X, ...). Is X large and varied enough?",
         ),
-        draw=_drawn_add_case,
+        draw=lambda dice: (
+            DroppingAddNorm(dice.random.choice(PLACES), dice.number(1, 5) / 10),
+        ),
     ),
     Exercise(
         "addnorm-5",

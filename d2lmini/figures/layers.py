@@ -6,24 +6,7 @@ from torch.nn.functional import batch_norm, layer_norm
 from d2lmini.figures.stills import panels
 from d2lmini.figures.widget import Figure, as_lists
 
-OF_THE_FFN = [
-    (
-        "Another position",
-        {"position": 4},
-        "One row in, one row out: no other position notices.",
-    ),
-    (
-        "All four features",
-        {"amounts": [3.0, -3.0, 3.0, -3.0]},
-        "A large change, and still one row.",
-    ),
-    (
-        "Batch normalisation instead",
-        {"layer": "batch"},
-        "Now positions of both sentences notice: its mean and variance are over all of them.",
-    ),
-]
-OF_THE_NORMS = [
+TRIES = [
     (
         "The same for all features",
         {"amounts": [2.0, 2.0, 2.0, 2.0]},
@@ -42,16 +25,15 @@ OF_THE_NORMS = [
 ]
 
 
-def explore_layers(layer="layer", position=2, amounts=(2.0, 0.0, 0.0, 0.0)) -> Figure:
+def explore_layers(position=2, amounts=(2.0, 0.0, 0.0, 0.0)) -> Figure:
     """Show which positions a layer affects if one token changes, in two sentences of three tokens.
 
     Args:
-        layer: "ffn", "layer", "batch" or "wrong", the last for steps and features at once.
         position: the token to change, 0 to 5.
         amounts: the changes of its four features.
-    Source: chapters 6 and 7.
+    Source: chapter 7.
     """
-    state = {"layer": layer, "position": position, "amounts": list(amounts)}
+    state = {"layer": "layer", "position": position, "amounts": list(amounts)}
     generator = torch.Generator().manual_seed(0)
     X, Y = torch.randn(2, 6, 4, generator=generator)
     positions = ["a0", "a1", "a2", "b0", "b1", "b2"]
@@ -82,24 +64,12 @@ def explore_layers(layer="layer", position=2, amounts=(2.0, 0.0, 0.0, 0.0)) -> F
         name: ", ".join(positions[i] for i in (change.amax(1) > 1e-5).nonzero())
         for name, change in changes.items()
     }
-    if layer == "ffn":
-        output, change = layers["ffn"](changed), changes["ffn"]
-        picture = panels(
-            [changed, output, change], ["input X", "output", "change"], positions
-        )
-        alt = (
-            "Six positions of two sentences with four features each: the input, in which "
-            f"{positions[position]} has changed, the output, and the change of the output. "
-            f"Rows that have changed: {noticed['ffn']}."
-        )
-    else:
-        norms = {"layer": "layer", "batch": "batch", "wrong": "both at once"}
-        picture = panels([changes[n] for n in norms], norms.values(), positions)
-        alt = (
-            "Six positions of two sentences with four features each, and how much each number "
-            f"changes, under three norms, when {positions[position]} does. Rows that change: "
-            + "; ".join(f"{norms[n]}: {noticed[n]}" for n in norms)
-            + "."
-        )
-    tries = OF_THE_FFN if layer == "ffn" else OF_THE_NORMS
-    return Figure("layers.js", state, picture, alt, as_lists(data), tries=tries)
+    norms = {"layer": "layer", "batch": "batch", "wrong": "both at once"}
+    picture = panels([changes[n] for n in norms], norms.values(), positions)
+    alt = (
+        "Six positions of two sentences with four features each, and how much each number "
+        f"changes, under three norms, when {positions[position]} does. Rows that change: "
+        + "; ".join(f"{norms[n]}: {noticed[n]}" for n in norms)
+        + "."
+    )
+    return Figure("layers.js", state, picture, alt, as_lists(data), tries=TRIES)
