@@ -8,22 +8,18 @@ from d2lmini.support.chapters import CHAPTERS
 STEPS = 60, 120, 300, 600, 1200, 2400
 EXPERIMENTS = {
     "deep-nets": [
-        *(
-            {"net": "plain", "depth": depth, "eps": eps}
-            for depth in (18, 32)
-            for eps in (1e-8, 1e-20)
-        ),
-        *(
-            {"net": net, "depth": 100, "eps": 1e-8}
-            for net in ("good start", "shortcuts", "post-norm", "pre-norm")
-        ),
+        {"net": "plain", "depth": depth, "eps": eps}
+        for depth in (18, 32)
+        for eps in (1e-8, 1e-20)
     ],
     "rates": [
         {"net": net, "depth": depth, "eps": 1e-8, "lr": lr}
         for net, depth in (
             ("plain", 32),
             ("good start", 100),
+            ("idle start", 100),
             ("shortcuts", 100),
+            ("scaled shortcuts", 100),
             ("post-norm", 100),
             ("pre-norm", 100),
         )
@@ -32,7 +28,7 @@ EXPERIMENTS = {
 }
 RECIPES = {
     "deep-nets": {"lr": 0.003, "steps": [*STEPS]},
-    "rates": {"steps": [*STEPS[:4]]},
+    "rates": {"steps": [600]},
 }
 
 
@@ -40,22 +36,24 @@ def run(seed, net, depth, eps, lr=None):
     """Learn the chapter's function; the loss after so many steps.
 
     Args:
-        lr: None for that of the chapter; runs at others are shorter.
+        lr: None for that of the chapter; runs at others take 600 training steps.
     """
     torch.set_num_threads(1)
     chapter = from_chapter(
         CHAPTERS["addnorm"], "DeepNet", "points", "wanted", "learn", "last_losses",
-        "good_start", "ResidualNet", "NormedNet",
+        "good_start", "idle_start", "ResidualNet", "ScaledNet", "NormedNet",
     )  # fmt: skip
     makers = {
         "plain": chapter["DeepNet"],
         "good start": chapter["good_start"],
+        "idle start": chapter["idle_start"],
         "shortcuts": chapter["ResidualNet"],
+        "scaled shortcuts": chapter["ScaledNet"],
         "post-norm": lambda depth: chapter["NormedNet"](depth, "post-norm"),
         "pre-norm": lambda depth: chapter["NormedNet"](depth, "pre-norm"),
     }
     torch.manual_seed(seed)
-    steps = STEPS if lr is None else STEPS[:4]
+    steps = STEPS if lr is None else (600,)
     losses = chapter["learn"](makers[net](depth), steps[-1], lr or 0.003, eps)
     return {
         "seed": seed,

@@ -234,9 +234,9 @@ EXERCISES = [
             ),
         },
         (
-            "The terms must add up to the score at the top. Does their sum, over axis 0?",
+            "The terms must add up to the score at the top. Do they, summed over axis 0?",
             "Look at the loop above: each branch reads the stream, which has grown meanwhile.",
-            "branch(X) @ w is a branch's term, before branch(X) is added. Which term comes first?",
+            "A branch's term is read off what it adds, not off the stream. Which term comes first?",
         ),
         draw=_score_case,
     ),
@@ -302,7 +302,7 @@ EXERCISES = [
         (
             "Which Y leaves dropout nothing to strike, if it strikes Y alone?",
             "With that Y you know the result: a norm of X. When does it differ from it?",
-            "Take Y = 0 and compare with F.layer_norm(X, ...). Is X large and varied enough?",
+            "Has X enough entries for dropout to strike one? Do the features of a token differ?",
         ),
         draw=lambda dice: (
             DroppingAddNorm(dice.random.choice(PLACES), dice.number(1, 5) / 10),

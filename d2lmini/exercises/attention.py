@@ -3,9 +3,23 @@
 import math
 
 import torch
+from torch import nn
 
 from d2lmini.check.exercise import Exercise
 from d2lmini.masks import causal_mask
+
+
+def narrowest(M):
+    """Two matrices with as few columns as possible, W_q @ W_k.T == M."""
+    U, S, Vh = torch.linalg.svd(M)
+    used = 1e-5 * S[0] < S
+    return U[:, used] * S[used], Vh[used].T
+
+
+def product_and_width(matrices, M):
+    """The product of W_q and the transposed W_k, and how many columns each has:"""
+    W_q, W_k = matrices
+    return [W_q @ W_k.T, [W_q.shape[1], W_k.shape[1]]]
 
 
 def one_back(num_steps):
@@ -41,9 +55,9 @@ def _half(output, log_sum):
     return torch.tensor(output), torch.tensor(log_sum)
 
 
-def _two_matrices(dice):
-    d, d_k = dice.sizes(2)
-    return dice.normal(d, d_k), dice.normal(d, d_k)
+def _of_rank(rank, d, seed=0):
+    W_q, W_k = torch.randn(2, d, rank, generator=torch.Generator().manual_seed(seed))
+    return W_q @ W_k.T
 
 
 def _halves_case(dice):
@@ -72,30 +86,42 @@ def _three(seed, num_keys, num_hiddens, num_queries):
 EXERCISES = [
     Exercise(
         "attention-1",
-        lambda W_q, W_k: W_q @ W_k.T,
+        narrowest,
         [
-            (torch.tensor([[2.0], [0.0]]), torch.tensor([[0.0], [3.0]])),
-            (torch.eye(3)[:, :2], torch.eye(3)[:, 1:]),
-            (torch.arange(6.0).view(3, 2), torch.ones(3, 2)),
+            (torch.tensor([[2.0, 4.0], [1.0, 2.0]]),),
+            (torch.diag(torch.tensor([3.0, 0.0, 1.0])),),
+            (torch.tensor([[0.0, 1.0], [-1.0, 0.0]]),),
+            (_of_rank(2, 4),),
         ],
         {
-            "the transpose: rows belong to queries, columns to keys": lambda W_q, W_k: (
-                W_k @ W_q.T
+            "M and the identity: right, but not narrow": lambda M: (
+                M,
+                torch.eye(len(M)),
             ),
-            "a product over the features of the word, (d_k, d_k)": lambda W_q, W_k: (
-                W_q.T @ W_k
+            "one column only: M has more than one independent row": lambda M: (
+                narrowest(M)[0][:, :1],
+                narrowest(M)[1][:, :1],
             ),
-            "scores that are divided already": lambda W_q, W_k: (
-                W_q @ W_k.T / math.sqrt(W_q.shape[1])
+            "singular values that enter both matrices": lambda M: (
+                narrowest(M)[0],
+                narrowest(M)[1] * narrowest(M)[0].norm(dim=0),
             ),
-            "keys that are made by W_q as well": lambda W_q, W_k: W_q @ W_q.T,
+            "singular values that enter neither matrix": lambda M: (
+                nn.functional.normalize(narrowest(M)[0], dim=0),
+                narrowest(M)[1],
+            ),
+            "W_q and W_k exchanged: they make the transpose of M": lambda M: narrowest(
+                M
+            )[::-1],
         },
         (
-            "The scores are Q K^T, with Q = X W_q and K = X W_k.",
-            "The transpose of a product is the product of the transposes in reverse order.",
-            "(X W_q)(X W_k)^T = X W_q W_k^T X^T. What stands between X and X^T?",
+            "Columns that are multiples of each other could be one. How many are independent?",
+            "torch.linalg.svd writes M as U @ diag(S) @ Vh. Which entries of S are zero?",
+            "Drop the columns of U and the rows of Vh that S multiplies by zero. Who gets S?",
         ),
-        draw=_two_matrices,
+        tolerance=1e-3,
+        effect=product_and_width,
+        draw=lambda dice: (_of_rank(dice.number(1, 3), 5, seed=dice.number(0, 10**6)),),
     ),
     Exercise(
         "attention-2",

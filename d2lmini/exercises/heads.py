@@ -14,6 +14,46 @@ def merge_heads(H):
     return H.transpose(1, 2).flatten(2)
 
 
+def without_head(W_q, W_k, W_v, W_o, num_heads, i):
+    """The matrices of a layer without head i."""
+    kept = torch.arange(num_heads) != i
+    kept = kept.repeat_interleave(len(W_q) // num_heads)
+    return W_q[:, kept], W_k[:, kept], W_v[:, kept], W_o[kept]
+
+
+def _interleaved(W_q, W_k, W_v, W_o, num_heads, i):
+    kept = (torch.arange(num_heads) != i).repeat(len(W_q) // num_heads)
+    return W_q[:, kept], W_k[:, kept], W_v[:, kept], W_o[kept]
+
+
+def _rows_everywhere(W_q, W_k, W_v, W_o, num_heads, i):
+    *rows, columns = without_head(W_q.T, W_k.T, W_v.T, W_o.T, num_heads, i)
+    return *(W.T for W in rows), columns.T
+
+
+def _with_zeros(W_q, W_k, W_v, W_o, num_heads, i):
+    size = len(W_q) // num_heads
+    W_q, W_k, W_v, W_o = (W.clone() for W in (W_q, W_k, W_v, W_o))
+    W_o[i * size : (i + 1) * size] = 0
+    return W_q, W_k, W_v, W_o
+
+
+def _own(case):
+    """The columns of head i, for a case of exercise 5.1."""
+    return (torch.arange(case[4]) == case[5]).repeat_interleave(len(case[0]) // case[4])
+
+
+def _layer_of(num_heads, size, i, seed=0):
+    d = num_heads * size
+    return *_random(4, d, d, seed=seed), num_heads, i
+
+
+def _drawn_layer(dice):
+    heads, size = dice.number(2, 4), dice.number(1, 4)
+    d = heads * size
+    return *dice.normal(4, d, d), heads, dice.number(0, heads - 1)
+
+
 def _root(queries, keys):
     return math.sqrt(queries.shape[-1])
 
@@ -38,27 +78,35 @@ def _viewed(X, num_heads):
     return X.view(len(X), num_heads, X.shape[1], -1)
 
 
+def in_neighbours(K, num_heads):
+    """The groups (batch, groups, ...), each for as many heads in a row."""
+    return K.repeat_interleave(num_heads // K.shape[1], dim=1)
+
+
 def shared_keys(
-    X, W_q, W_k, W_v, W_o, num_heads, mask, split=_split, merge=merge_heads
-):
-    """Multi-head self-attention whose heads share keys and values, (batch, steps, d)."""
+    X, W_q, W_k, W_v, W_o, num_heads, num_groups, mask,
+    split=_split, share=in_neighbours, merge=merge_heads,
+):  # fmt: skip
+    """Multi-head self-attention whose heads share keys and values in groups."""
     Q = split(X @ W_q, num_heads)  # (batch, heads, steps, head_size)
-    K, V = ((X @ W)[:, None].expand_as(Q) for W in (W_k, W_v))
+    K, V = (share(split(X @ W, num_groups), num_heads) for W in (W_k, W_v))
     output, _ = scaled_dot_product_attention(Q, K, V, mask)
     return merge(output) @ W_o
 
 
-def _matrices(d, num_heads, seed):
+def _matrices(d, num_heads, num_groups, seed):
     W_q, W_o = _random(2, d, d, seed=seed)
-    return W_q, *_random(2, d, d // num_heads, seed=seed + 1), W_o, num_heads
+    narrow = _random(2, d, d // num_heads * num_groups, seed=seed + 1)
+    return W_q, *narrow, W_o, num_heads, num_groups
 
 
 def _layer_case(dice):
-    batch, steps, heads, size = dice.sizes(4)
+    batch, steps, groups, size = dice.sizes(4)
+    heads = groups * dice.number(1, 3)
     d = heads * size
     mask = padding_mask(dice.lengths(batch, steps), steps)
-    wide, narrow = dice.normal(2, d, d), dice.normal(2, d, size)
-    return dice.normal(batch, steps, d), wide[0], *narrow, wide[1], heads, mask
+    wide, narrow = dice.normal(2, d, d), dice.normal(2, d, groups * size)
+    return dice.normal(batch, steps, d), wide[0], *narrow, wide[1], heads, groups, mask
 
 
 _TWO = torch.tensor([3, 2])
@@ -97,31 +145,28 @@ _BY_HAND = (
 EXERCISES = [
     Exercise(
         "heads-1",
-        merge_heads,
+        without_head,
         [
-            (torch.arange(8.0).view(1, 2, 2, 2),),
-            (torch.arange(8.0).view(2, 2, 2, 1),),
-            (_random(2, 4, 3, 5),),
-            (_random(1, 1, 4, 2),),
+            (*torch.arange(16.0).view(4, 2, 2), 2, 0),
+            _layer_of(2, 2, 1),
+            _layer_of(3, 2, 1),
         ],
         {
-            _VIEWED: (lambda H: H.reshape(H.shape[0], H.shape[2], -1)),
-            "features of the heads in turns instead of head after head": (
-                lambda H: H.permute(0, 2, 3, 1).flatten(2)
+            "a head whose features lie in turns with those of the others": _interleaved,
+            "the next head, instead of head i": lambda *x: without_head(*x[:5], (x[5] + 1) % x[4]),
+            "head i alone, without the others": lambda *x: tuple(
+                W[..., _own(x)] if k < 3 else W[_own(x)] for k, W in enumerate(x[:4])
             ),
-            "a mean over the heads (they should stand side by side)": lambda H: H.mean(
-                1
-            ),
-            "a transpose without putting the heads side by side": lambda H: H.transpose(
-                1, 2
-            ),
+            "rows of W_q and columns of W_o; in X W a head owns columns": _rows_everywhere,
+            "a head that is silent, but still there: its matrices should go": _with_zeros,
+            "a W_o that has kept all its rows": lambda *x: (*without_head(*x)[:3], x[3]),
         },
         (
-            "The features of one token lie in different heads. Which axis must go where?",
-            "Bring heads next to head_size first: (batch, steps, heads, head_size).",
-            "Which two axes change places, before the last two can become one?",
+            "Which columns of X @ W_q are the queries of head i?",
+            "Head i owns d_k columns, from i * d_k on. Its output meets d_k rows of W_o.",
+            "Keep all other columns of W_q, W_k and W_v. Which rows of W_o do they meet?",
         ),
-        draw=lambda dice: (dice.normal(*dice.sizes(4)),),
+        draw=_drawn_layer,
     ),
     Exercise(
         "heads-2",
@@ -197,38 +242,35 @@ EXERCISES = [
         "heads-4",
         shared_keys,
         [
-            (torch.eye(2)[None], *[torch.eye(2)] * 4, 1, None),
-            (_random(1, 3, 4), *_matrices(4, 2, seed=1), None),
-            (_random(2, 3, 4), *_matrices(4, 2, seed=3), padding_mask(_TWO, 3)),
-            (_random(1, 4, 6), *_matrices(6, 3, seed=5), causal_mask(4)),
+            (torch.eye(2)[None], *[torch.eye(2)] * 4, 1, 1, None),
+            (_random(1, 3, 4), *_matrices(4, 2, 1, seed=1), None),
+            (_random(2, 3, 8), *_matrices(8, 4, 2, seed=3), padding_mask(_TWO, 3)),
+            (_random(1, 4, 6), *_matrices(6, 3, 3, seed=5), causal_mask(4)),
         ],
         {
             _VIEWED: lambda *x: shared_keys(*x, split=_viewed),
             "heads that are joined without bringing each token's features together": (
+                lambda *x: shared_keys(*x, merge=lambda H: H.reshape(len(H), H.shape[2], -1))
+            ),
+            "heads 0, 2, 4, ... in one group (repeat): neighbours share (repeat_interleave)": (
                 lambda *x: shared_keys(
-                    *x, merge=lambda H: H.reshape(len(H), H.shape[2], -1)
+                    *x, share=lambda K, n: K.repeat(1, n // K.shape[1], 1, 1)
                 )
             ),
-            "heads side by side, without W_o": lambda X, W_q, W_k, W_v, W_o, n, mask: (
-                shared_keys(X, W_q, W_k, W_v, torch.eye(X.shape[-1]), n, mask)
+            "one set of keys and values for all heads, whatever num_groups is": (
+                lambda *x: shared_keys(*x, share=lambda K, n: K[:, :1].expand(-1, n, -1, -1))
             ),
-            "queries that are shared as well: the heads are copies": (
-                lambda X, W_q, W_k, W_v, W_o, n, mask: shared_keys(
-                    X, W_q[:, : len(W_q) // n].repeat(1, n), W_k, W_v, W_o, n, mask
-                )
+            "heads side by side, without W_o": lambda X, Q, K, V, W_o, *x: (
+                shared_keys(X, Q, K, V, torch.eye(X.shape[-1]), *x)
             ),
-            "a mask that is not passed on": lambda X, W_q, W_k, W_v, W_o, n, mask: (
-                shared_keys(X, W_q, W_k, W_v, W_o, n, None)
-            ),
-            "values that are made by W_k": lambda X, W_q, W_k, W_v, W_o, n, mask: (
-                shared_keys(X, W_q, W_k, W_k, W_o, n, mask)
-            ),
+            "a mask that is not passed on": lambda *x: shared_keys(*x[:-1], None),
+            "values that are made by W_k": lambda X, Q, K, V, *x: shared_keys(X, Q, K, K, *x),
         },
         (
-            "Only the queries are cut into heads. What is the shape of X @ W_k?",
-            "A token's one key serves every head: an axis of size 1, expanded to all heads.",
-            "The heads' outputs go back side by side, as in exercise 5.1. What is left to apply?",
+            "Queries are cut into num_heads heads. Into how many are keys and values cut?",
+            "Each group serves num_heads / num_groups heads in a row: repeat it along axis 1.",
+            "tensor.repeat or tensor.repeat_interleave? Which gives 0, 0, 1, 1?",
         ),
         draw=_layer_case,
     ),
-]
+]  # fmt: skip
