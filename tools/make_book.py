@@ -30,6 +30,8 @@ def make_pages():
     """Build the pages with Jupyter Book, without its banner; problems go to stderr."""
     from jupyter_book.cli.main import main as jupyter_book
 
+    # Sphinx copies a changed style sheet only if it has a page to write.
+    (PAGES / "book" / "about.html").unlink(missing_ok=True)
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
         build = ["build", "-q", "-W", "-n", "--keep-going", "."]
         jupyter_book(build, standalone_mode=False)
