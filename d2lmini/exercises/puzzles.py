@@ -320,7 +320,7 @@ EXERCISES = [
         },
         (
             "How many words of the source has word 0 seen? Word 1?",
-            "Word i has seen i + ahead of them, counted from 0.",
+            "Before word i is written, i + ahead words have been heard: which keys are they?",
             "So which is the first word that query i may not see?",
         ),
         draw=_wait_case,
