@@ -19,6 +19,7 @@ EXPERIMENTS = {
             ("good start", 100),
             ("idle start", 100),
             ("shortcuts", 100),
+            ("silent start", 100),
             ("scaled shortcuts", 100),
             ("post-norm", 100),
             ("pre-norm", 100),
@@ -41,13 +42,15 @@ def run(seed, net, depth, eps, lr=None):
     torch.set_num_threads(1)
     chapter = from_chapter(
         CHAPTERS["addnorm"], "DeepNet", "points", "wanted", "learn", "last_losses",
-        "good_start", "idle_start", "ResidualNet", "ScaledNet", "NormedNet",
+        "good_start", "idle_start", "silent_start", "ResidualNet", "ScaledNet",
+        "NormedNet",
     )  # fmt: skip
     makers = {
         "plain": chapter["DeepNet"],
         "good start": chapter["good_start"],
         "idle start": chapter["idle_start"],
         "shortcuts": chapter["ResidualNet"],
+        "silent start": chapter["silent_start"],
         "scaled shortcuts": chapter["ScaledNet"],
         "post-norm": lambda depth: chapter["NormedNet"](depth, "post-norm"),
         "pre-norm": lambda depth: chapter["NormedNet"](depth, "pre-norm"),
