@@ -31,7 +31,7 @@ def make_pages():
     from jupyter_book.cli.main import main as jupyter_book
 
     # Sphinx copies a changed style sheet only if it has a page to write.
-    (PAGES / "book" / "about.html").unlink(missing_ok=True)
+    (PAGES / "book" / "figures.html").unlink(missing_ok=True)
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
         build = ["build", "-q", "-W", "-n", "--keep-going", "."]
         jupyter_book(build, standalone_mode=False)
