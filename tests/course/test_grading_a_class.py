@@ -90,7 +90,7 @@ def marks(copy_of_the_package):
         submission = Submission(Student("ada", "Ada"), given)
         marked = mark(submission, tasks, "seed", copy_of_the_package)
         assert marked.unconfined == [] or sys.platform != "linux"
-        assert len(feedback(marked, tasks)) < 20_000 + 440 * len(tasks)
+        assert len(feedback(marked, tasks)) < 20_000 + 420 * len(tasks)
         return marked.marks
 
     return marks
