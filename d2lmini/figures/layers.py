@@ -48,9 +48,6 @@ def explore_layers(position=2, amounts=(2.0, 0.0, 0.0, 0.0)) -> Figure:
         "b_2": torch.randn(4, generator=generator),
     }
     layers = {
-        "ffn": lambda X: (
-            torch.relu(X @ data["W_1"].T + data["b_1"]) @ data["W_2"].T + data["b_2"]
-        ),
         "layer": lambda X: layer_norm(X + Y, [4]),
         "batch": lambda X: batch_norm(X + Y, None, None, training=True),
         "wrong": lambda X: layer_norm((X + Y).view(2, 3, 4), [3, 4]).view(6, 4),
