@@ -11,6 +11,19 @@ def _draw(*shapes, seed=0):
     return tuple(torch.randn(*shape, generator=generator) for shape in shapes)
 
 
+def twin(inputs):
+    """Another list of the same length with the same code: two more, then one less."""
+    return [*inputs[:-2], inputs[-2] + 2, inputs[-1] - 1]
+
+
+def code_and_length(twin, inputs):
+    """The code, the length, and whether the list is another one:"""
+    code = 0.0
+    for x in twin:
+        code = code / 2 + float(x) / 2
+    return [code, len(twin), [*map(float, twin)] != [*map(float, inputs)]]
+
+
 def attention(query, keys, values):
     """Softmax of dot products, weighted sum."""
     return torch.softmax(keys @ query, dim=0) @ values
@@ -83,81 +96,66 @@ def one_on(query, keys, values):
 EXERCISES = [
     Exercise(
         "codes-1",
-        lambda n: [0.5 ** (n + 1 - t) for t in range(1, n + 1)],
-        [(1,), (2,), (5,)],
+        twin,
+        [([4, 0, 2],), ([0, 4, 1],), ([1, 2],), ([3, 1, 4, 1, 5, 9],)],
         {
-            "the factors in reverse order: the last input counts most": (
-                lambda n: [0.5**t for t in range(1, n + 1)]
+            "the same list again": lambda inputs: [*inputs],
+            "the list in reverse order: later inputs count for more": (
+                lambda inputs: inputs[::-1]
             ),
-            "inputs that enter undiminished: the new input is halved, too": (
-                lambda n: [0.5 ** (n - t) for t in range(1, n + 1)]
+            "as much more in one place as less in the other: they count differently": (
+                lambda inputs: [*inputs[:-2], inputs[-2] + 1, inputs[-1] - 1]
             ),
-            "a mean, in which all inputs count alike": lambda n: [1 / n] * n,
-            "a first state that is the first input itself: h_0 = 0 is mixed in, too": lambda n: (
-                [0.5 ** (n - 1)] + [0.5 ** (n + 1 - t) for t in range(2, n + 1)]
+            "twice as much in the last place, where it should be half as much": (
+                lambda inputs: [*inputs[:-2], inputs[-2] + 1, inputs[-1] - 2]
             ),
-            "factors in reverse order, of inputs that enter undiminished": lambda n: (
-                [0.5**t for t in range(n)]
+            "one input more in front: a 0, which changes nothing": (
+                lambda inputs: [0, *inputs]
             ),
+            "the list of the text, whatever is given": lambda inputs: [0, 4, 1],
         },
         (
-            "Write down h_1, then substitute it into h_2.",
-            "The last input has been halved once, the one before twice.",
-            "Of three inputs the first has been halved three times, the last once. And t of n?",
+            "For how much does the last input count in the code, and the one before it?",
+            "Change the last input by one: by how much does the code change?",
+            "If the last one falls by 1, by how much must the one before it rise?",
         ),
-        draw=lambda dice: (dice.number(3, 12),),
+        effect=code_and_length,
+        draw=lambda dice: ([dice.number(0, 9) for _ in range(dice.number(2, 9))],),
     ),
     Exercise(
         "codes-2",
-        attention,
+        deciding_query,
         [
-            (
-                torch.tensor([1.0]),
-                torch.tensor([[0.0], [1.0]]),
-                torch.tensor([[2.0], [4.0]]),
-            ),
-            (
-                torch.tensor([2.0, 0.0]),
-                torch.tensor([[1.0, 0.0], [0.0, 3.0]]),
-                torch.eye(2),
-            ),
-            _draw((3,), (4, 3), (4, 3)),
-            _draw((3,), (4, 3), (4, 5), seed=1),
+            (torch.eye(2), 1),
+            (torch.tensor([[1.0, 0.0], [0.99, 0.1411]]), 0),
+            (_unit(3, 2), 0),
+            (_unit(5, 3), 2),
+            (_unit(20, 8), 7),
         ],
         {
-            "a sum with the scores themselves, without a softmax": lambda q, k, v: (
-                (k @ q) @ v
+            "the key itself as the query: scores between -1 and 1 decide nothing": (
+                lambda keys, wanted: keys[wanted]
             ),
-            "scores divided by their sum instead of a softmax": (
-                lambda q, k, v: (k @ q) / (k @ q).sum() @ v
+            "a query in the opposite direction": lambda keys, wanted: (
+                -100 * keys[wanted]
             ),
-            "hard attention": lambda q, k, v: v[(k @ q).argmax()],
-            "a plain mean of the values": lambda q, k, v: v.mean(0),
-            "keys and values exchanged: the keys are compared, the values are summed": (
-                lambda q, k, v: torch.softmax(v @ q, dim=0) @ k
+            "a query for the first key, whichever is wanted": lambda keys, wanted: (
+                1000 * keys[0]
             ),
-            "keys that are compared and summed, where the values should be summed": (
-                lambda q, k, v: attention(q, k, k)
+            "the mean of the keys, which favours none": lambda keys, wanted: keys.mean(
+                0
             ),
-            "exponentials that are not divided by their sum": lambda q, k, v: (
-                (k @ q).exp() @ v
-            ),
-            "scores divided by the root of the number of features: that comes in chapter 4": (
-                lambda q, k, v: attention(q / len(q) ** 0.5, k, v)
-            ),
-            "cosines instead of dot products": lambda q, k, v: attention(
-                q / q.norm(), k / k.norm(dim=-1, keepdim=True), v
-            ),
-            "scores that are distances: the nearest key wins": lambda q, k, v: (
-                torch.softmax(-(k - q).norm(dim=-1), dim=0) @ v
+            "a query that also points away from the others: it turns from the key": (
+                lambda keys, wanted: 1000 * (2 * keys[wanted] - keys.sum(0))
             ),
         },
         (
-            "keys @ query gives all dot products at once.",
-            "torch.softmax(scores, dim=0) makes weights of them.",
-            "A matrix product of the weights and what they weigh is a weighted sum.",
+            "All keys have length 1. With which of them has keys[wanted] the largest dot product?",
+            "The direction is not enough: what does the softmax make of scores ten times as large?",
+            "The other scores are at most 0.99 times the length. When is the rest ln(9 (n - 1))?",
         ),
-        draw=_query_case,
+        effect=wanted_weight,
+        draw=_directions_case,
     ),
     Exercise(
         "codes-3",
@@ -287,41 +285,6 @@ EXERCISES = [
     ),
     Exercise(
         "codes-6",
-        deciding_query,
-        [
-            (torch.eye(2), 1),
-            (torch.tensor([[1.0, 0.0], [0.99, 0.1411]]), 0),
-            (_unit(3, 2), 0),
-            (_unit(5, 3), 2),
-            (_unit(20, 8), 7),
-        ],
-        {
-            "the key itself as the query: scores between -1 and 1 decide nothing": (
-                lambda keys, wanted: keys[wanted]
-            ),
-            "a query in the opposite direction": lambda keys, wanted: (
-                -100 * keys[wanted]
-            ),
-            "a query for the first key, whichever is wanted": lambda keys, wanted: (
-                1000 * keys[0]
-            ),
-            "the mean of the keys, which favours none": lambda keys, wanted: keys.mean(
-                0
-            ),
-            "a query that also points away from the others: it turns from the key": (
-                lambda keys, wanted: 1000 * (2 * keys[wanted] - keys.sum(0))
-            ),
-        },
-        (
-            "All keys have length 1. With which of them has keys[wanted] the largest dot product?",
-            "The direction is not enough: what does the softmax make of scores ten times as large?",
-            "The other scores are at most 0.99 times the length. When is the rest ln(9 (n - 1))?",
-        ),
-        effect=wanted_weight,
-        draw=_directions_case,
-    ),
-    Exercise(
-        "codes-7",
         passes_of_attention,
         [
             (torch.tensor([[1.0], [0.0]]), 1),

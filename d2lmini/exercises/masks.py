@@ -18,9 +18,11 @@ def _scores(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(0))
 
 
-def mask_from_tokens(tokens, pad):
-    """The padding mask for token ids."""
-    return (tokens != pad)[:, None, None]
+def mask_up_to(tokens, eos):
+    """The padding mask for token ids: all up to the first eos, included, is real."""
+    num_before = torch.zeros_like(tokens)
+    num_before[:, 1:] = (tokens == eos).cumsum(dim=1)[:, :-1]
+    return (num_before == 0)[:, None, None]
 
 
 def window_mask(valid_lens, num_steps, width):
@@ -35,11 +37,12 @@ def _lengths_case(dice):
 
 
 def _tokens_case(dice):
+    """Sentences that end with eos and are filled up with it; some are cut off."""
     batch, steps = dice.sizes(2)
-    words, pad = 1 + dice.below(8, batch, steps), dice.number(0, 9)
-    words[words == pad] = 9 - pad if pad < 9 else 1
-    real = padding_mask(dice.lengths(batch, steps), steps)[:, 0, 0]
-    return words.where(real, torch.tensor(pad)), pad
+    eos = dice.number(0, 9)
+    words = (eos + 1 + dice.below(9, batch, steps)) % 10
+    before_eos = padding_mask(dice.lengths(batch, steps, shortest=0), steps)[:, 0, 0]
+    return words.where(before_eos, torch.tensor(eos)), eos
 
 
 def _scores_case(dice):
@@ -162,31 +165,39 @@ EXERCISES = [
     ),
     Exercise(
         "masks-2",
-        mask_from_tokens,
+        mask_up_to,
         [
             (torch.tensor([[3, 1]]), 1),
-            (torch.tensor([[0, 4, 2]]), 2),
-            (torch.tensor([[5, 7, 2, 4], [4, 0, 1, 1]]), 1),
+            (torch.tensor([[0, 2, 2]]), 2),
+            (torch.tensor([[5, 7, 2, 1], [4, 1, 1, 1], [3, 4, 5, 6]]), 1),
         ],
         {
-            'a mask with its meaning swapped; see "One convention"': lambda t, pad: (
-                ~mask_from_tokens(t, pad)
+            'a mask with its meaning swapped; see "One convention"': lambda t, eos: (
+                ~mask_up_to(t, eos)
             ),
-            'padding masked on the query axis; see "One convention"': lambda t, pad: (
-                mask_from_tokens(t, pad).mT
+            'padding masked on the query axis; see "One convention"': lambda t, eos: (
+                mask_up_to(t, eos).mT
             ),
-            "a mask without the axes for heads and queries": lambda t, pad: t != pad,
-            "a mask that hides all of a sentence without padding": lambda t, pad: (
-                padding_mask((t == pad).int().argmax(1), t.shape[1])
+            "a mask without the axes for heads and queries": lambda t, eos: mask_up_to(
+                t, eos
+            )[:, 0, 0],
+            "a mask that hides every <eos>, the real one as well": lambda t, eos: (
+                t != eos
+            )[:, None, None],
+            "a mask that shows one <eos> too many": lambda t, eos: (
+                (t == eos).cumsum(1) < 3
+            )[:, None, None],
+            "a mask that hides all of a sentence without <eos>": lambda t, eos: (
+                mask_up_to(t, eos) & (t == eos).any(1)[:, None, None, None]
             ),
-            "a mask that takes 0 for padding, whatever pad is": lambda t, pad: (
-                mask_from_tokens(t, 0)
+            "a mask that takes 0 for <eos>, whatever eos is": lambda t, eos: mask_up_to(
+                t, 0
             ),
         },
         (
-            "Compare tokens with pad: which of == and != gives True for a real token?",
-            "The result needs four axes: (batch, heads, queries, keys). Tokens are keys.",
-            "tokens != pad has two axes. Where do the two of size 1 go?",
+            "A token is real if no <eos> stands before it. What counts along a row?",
+            "cumsum(dim=1) counts the <eos> up to each token, its own included.",
+            "Up to the first <eos> that count is 0 or 1. And from the second on?",
         ),
         draw=_tokens_case,
     ),

@@ -8,8 +8,21 @@ from d2lmini.check.exercise import Exercise
 from d2lmini.positions import PositionalEncoding, sinusoidal_table
 
 
-def wavelength(column, num_hiddens):
-    """The number of positions after which a column of the table repeats."""
+def two_speeds(n):
+    """One hand comes round in about the root of n positions, the other not quite in n."""
+    fast = math.ceil(math.sqrt(n))
+    return 2 * math.pi / fast, 2 * math.pi / (n + fast)
+
+
+def smallest_distance(speeds, n):
+    """The number of hands, and the smallest distance of two positions, up to 0.5:"""
+    speeds = torch.as_tensor(speeds, dtype=torch.float64)  # (hands,)
+    angles = torch.arange(n)[:, None] * speeds
+    distances = torch.pdist(torch.cat([angles.sin(), angles.cos()], dim=1))
+    return [len(speeds), min(distances.min().item(), 0.5)]
+
+
+def _wavelength(column, num_hiddens):
     return 2 * math.pi * 10000 ** (2 * (column // 2) / num_hiddens)
 
 
@@ -44,7 +57,7 @@ def read_position(p):
 def hand(p, pair):
     """The position according to one pair of columns."""
     angle = math.atan2(p[2 * pair], p[2 * pair + 1]) % (2 * math.pi)
-    return round(angle * wavelength(2 * pair, len(p)) / (2 * math.pi))
+    return round(angle * _wavelength(2 * pair, len(p)) / (2 * math.pi))
 
 
 def offset_only(table):
@@ -70,11 +83,6 @@ def _unpaired(num_steps, num_hiddens):
 
 def _rows(*rows):
     return torch.tensor(rows, dtype=torch.float32)
-
-
-def _column_case(dice):
-    num_hiddens = 2 * dice.number(2, 16)
-    return dice.number(0, num_hiddens - 1), num_hiddens
 
 
 def _embedding_case(dice):
@@ -123,30 +131,40 @@ def counted_from_the_end(X):
 EXERCISES = [
     Exercise(
         "positions-1",
-        wavelength,
-        [(0, 2), (1, 2), (3, 4), (2, 8), (7, 8), (255, 512)],
+        two_speeds,
+        [(2,), (7,), (40,), (91,), (100,)],
         {
-            "a frequency: radians per position, not positions per turn": lambda c, d: (
-                2 * math.pi / wavelength(c, d)
+            'the first two hands of "Hands of a clock", one of which hardly moves': lambda n: (
+                1.0,
+                0.01,
             ),
-            "a wavelength without the factor 2 pi": lambda c, d: (
-                wavelength(c, d) / (2 * math.pi)
+            "turns per position, where radians are asked for": lambda n: (
+                1 / math.ceil(n**0.5),
+                1 / n,
             ),
-            "an exponent that counts columns, so that sine and cosine are no pair; "
-            'see "Hands of a clock"': (lambda c, d: 2 * math.pi * 10000 ** (c / d)),
-            "the column in place of its pair: 2c / d": lambda c, d: (
-                2 * math.pi * 10000 ** (2 * c / d)
+            "two hands of the same speed: the second tells nothing new": lambda n: (
+                2 * math.pi / n,
+                2 * math.pi / n,
             ),
-            "an exponent that counts pairs: j / d instead of 2j / d": lambda c, d: (
-                2 * math.pi * 10000 ** (c // 2 / d)
+            "positions for one round, not radians per position": lambda n: (
+                math.ceil(n**0.5),
+                n,
+            ),
+            "a slow hand that comes round after half of the positions": lambda n: (
+                2 * math.pi / math.ceil(n**0.5),
+                4 * math.pi / n,
+            ),
+            "a slow hand that is back when the last position comes: it looks like the first": (
+                lambda n: (2 * math.pi / math.ceil(n**0.5), 2 * math.pi / n)
             ),
         },
         (
-            "Columns 2j and 2j + 1 turn together. Which j belongs to this column?",
-            "j = column // 2, and the angle at position i is i / 10000 ** (2j / num_hiddens).",
-            "Set that angle to 2 * math.pi and solve for i.",
+            "A slow hand that does not come round never repeats. Which positions does it confuse?",
+            "Hours and minutes: let the other hand come round often. It tells neighbours apart.",
+            "A turn in m positions: 2 * math.pi / m radians each. m is about the root of n, and n.",
         ),
-        draw=_column_case,
+        effect=smallest_distance,
+        draw=lambda dice: (dice.number(2, 100),),
     ),
     Exercise(
         "positions-2",

@@ -32,7 +32,7 @@ CHAPTERS = {
     row[0]: Chapter(number, *row)
     for number, row in enumerate(
         [
-            ("codes", "From one code to attention", "01-from-codes-to-attention", 7),
+            ("codes", "From one code to attention", "01-from-codes-to-attention", 6),
             ("masks", "Masks", "02-masks", 8),
             ("positions", "Positional encoding", "03-positions", 6),
             ("attention", "Attention", "04-attention", 4),

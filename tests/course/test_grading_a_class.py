@@ -609,7 +609,7 @@ def graded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("class")
     given = folder / "given"
     given.mkdir()
-    wrong = cell("return (tokens == pad)[:, None, None]", "masks-2", "tokens, pad")
+    wrong = cell("return (tokens == eos)[:, None, None]", "masks-2", "tokens, eos")
     (given / "ada.ipynb").write_text(notebook(*RIGHT_CELLS.values()), encoding="utf-8")
     (given / "bob.ipynb").write_text(notebook(wrong), encoding="utf-8")
     (given / "cem.ipynb").write_text("<script>alert(1)</script>", encoding="utf-8")
