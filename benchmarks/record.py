@@ -16,7 +16,9 @@ from benchmarks.recipes import (
     growth,
     heads,
     norms,
+    padding,
     reversing,
+    root,
     sentiment,
     stories,
     trajectories,
@@ -60,7 +62,9 @@ MODULES = (
     heads,
     growth,
     norms,
+    padding,
     reversing,
+    root,
 )
 for module in MODULES:
     RUNS |= dict.fromkeys(module.EXPERIMENTS, module.run)
