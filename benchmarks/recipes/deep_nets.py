@@ -1,6 +1,7 @@
 """Runs of chapter 7: when deep stacks learn, by wiring, Adam's epsilon and learning rate."""
 
 import torch
+from torch.nn import functional as F
 
 from benchmarks.recipes.common import from_chapter
 from d2lmini.support.chapters import CHAPTERS
@@ -21,6 +22,8 @@ EXPERIMENTS = {
             ("shortcuts", 100),
             ("silent start", 100),
             ("scaled shortcuts", 100),
+            ("norm alone", 32),
+            ("norm alone", 100),
             ("post-norm", 100),
             ("pre-norm", 100),
         )
@@ -45,6 +48,16 @@ def run(seed, net, depth, eps, lr=None):
         "good_start", "idle_start", "silent_start", "ResidualNet", "ScaledNet",
         "NormedNet",
     )  # fmt: skip
+
+    class NormAlone(chapter["DeepNet"]):
+        """Post-norm without the shortcuts."""
+
+        def forward(self, X):
+            h = self.enter(X)
+            for layer in self.layers:
+                h = F.layer_norm(layer(torch.relu(h)), (16,))
+            return self.leave(h)[..., 0]
+
     makers = {
         "plain": chapter["DeepNet"],
         "good start": chapter["good_start"],
@@ -52,6 +65,7 @@ def run(seed, net, depth, eps, lr=None):
         "shortcuts": chapter["ResidualNet"],
         "silent start": chapter["silent_start"],
         "scaled shortcuts": chapter["ScaledNet"],
+        "norm alone": NormAlone,
         "post-norm": lambda depth: chapter["NormedNet"](depth, "post-norm"),
         "pre-norm": lambda depth: chapter["NormedNet"](depth, "pre-norm"),
     }
