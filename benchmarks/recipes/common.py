@@ -202,7 +202,8 @@ def record(name, settings, run, seeds=SEEDS, recipe=None):
             start = time.perf_counter()
             result = run(seed, **setting)
             result = {"setting": setting, "seed": seed, "commit": now, **result}
-            result.setdefault("seconds", time.perf_counter() - start)
+            # to the millisecond: the digits after it would fill the wheel
+            result.setdefault("seconds", round(time.perf_counter() - start, 3))
             runs.append(result)
             runs.sort(key=lambda r: (settings.index(r["setting"]), r["seed"]))
             entry = {
