@@ -609,7 +609,7 @@ def graded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("class")
     given = folder / "given"
     given.mkdir()
-    wrong = cell("return (tokens == eos)[:, None, None]", "masks-2", "tokens, eos")
+    wrong = RIGHT_CELLS["masks-2"].replace("< 2", "> 1")
     (given / "ada.ipynb").write_text(notebook(*RIGHT_CELLS.values()), encoding="utf-8")
     (given / "bob.ipynb").write_text(notebook(wrong), encoding="utf-8")
     (given / "cem.ipynb").write_text("<script>alert(1)</script>", encoding="utf-8")
@@ -663,7 +663,7 @@ def test_two_ids_that_make_one_file_name_have_two_pages(tmp_path):
 def test_feedback(graded):
     page = (graded / "feedback/bob.html").read_text("utf-8")
     assert "This behaves like a mask with its meaning swapped" in page
-    assert "2.2 A mask from tokens" in page and "days late" in page
+    assert "2.2 When the padding is" in page and "days late" in page
     assert "There is no answer cell for it." in page
     page = (graded / "feedback/cem.html").read_text("utf-8")
     assert "<script>" not in page and "this is not a notebook" in page
