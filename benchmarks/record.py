@@ -78,7 +78,6 @@ SEEDS_OF = dict.fromkeys(
         "sst2",
         "eth-ucy",
         "fra-eng-full",
-        "fra-eng-unmarked",
         "fra-eng-gru",
         "multi30k",
         "multi30k-source",
