@@ -9,6 +9,7 @@ import sys
 
 from benchmarks.recipes import (
     attention,
+    attentions,
     baselines,
     captions,
     clauses,
@@ -61,6 +62,7 @@ MODULES = (
     baselines,
     stories,
     attention,
+    attentions,
     heads,
     growth,
     norms,
