@@ -2,15 +2,8 @@
 
 import torch
 
-from benchmarks.recipes.common import BATCH_SIZE, LR, NUM_STEPS, make_net
-from d2lmini import (
-    load_data_nmt,
-    normalise,
-    predict_seq2seq,
-    read_pairs,
-    train_seq2seq,
-    try_gpu,
-)
+from benchmarks.recipes.common import BATCH_SIZE, LR, NUM_STEPS, make_net, share_right
+from d2lmini import load_data_nmt, read_pairs, train_seq2seq, try_gpu
 
 SILENT = "neither", "self_attention", "cross_attention"
 EXPERIMENTS = {
@@ -29,10 +22,4 @@ def run(seed, silent, num_epochs):
         matrix.data.zero_()
         matrix.requires_grad_(False)
     train_seq2seq(net, train_iter, LR, num_epochs, vocabs[1], try_gpu())
-    pairs = read_pairs(split="test")
-    right = [
-        predict_seq2seq(net, english, *vocabs, 2 * NUM_STEPS, try_gpu())[0]
-        == normalise(french)
-        for english, french in pairs
-    ]
-    return {"seed": seed, "right": sum(right) / len(right)}
+    return {"seed": seed, "right": share_right(net, vocabs, read_pairs(split="test"))}

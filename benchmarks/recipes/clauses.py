@@ -6,15 +6,8 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.recipes.common import BATCH_SIZE, LR, NUM_STEPS, make_net
-from d2lmini import (
-    load_data_nmt,
-    normalise,
-    predict_seq2seq,
-    read_pairs,
-    train_seq2seq,
-    try_gpu,
-)
+from benchmarks.recipes.common import BATCH_SIZE, LR, NUM_STEPS, make_net, share_right
+from d2lmini import load_data_nmt, normalise, read_pairs, train_seq2seq, try_gpu
 
 JOINTS = {"and": "et", "but": "mais", "because": "parce"}
 HELD_OUT, SWAPPED, EPOCHS = 35, 100, 30
@@ -69,12 +62,5 @@ def run(seed, num_epochs):
         "trained": kept,
         "swapped": swapped_clauses(kept, dice),
     }
-    found = {"seed": seed}
-    for kind, pairs in kinds.items():
-        right = [
-            predict_seq2seq(net, english, *vocabs, 2 * NUM_STEPS, try_gpu())[0]
-            == normalise(french)
-            for english, french in pairs
-        ]
-        found[kind] = sum(right) / len(right)
-    return found
+    shares = {kind: share_right(net, vocabs, pairs) for kind, pairs in kinds.items()}
+    return {"seed": seed} | shares

@@ -103,6 +103,16 @@ def held_out_bleu(net, vocabs, pairs):
     return score, str(metric.get_signature()), predictions
 
 
+def share_right(net, vocabs, pairs):
+    """Share of pairs whose translation by greedy search is the reference, word for word."""
+    device, num_steps = next(net.parameters()).device, 2 * NUM_STEPS
+    right = [
+        predict_seq2seq(net, source, *vocabs, num_steps, device)[0] == normalise(target)
+        for source, target in pairs
+    ]
+    return sum(right) / len(right)
+
+
 def s1_bleu(net, vocabs):
     """Mean BLEU (k = 2) of the four sentences of the source chapter."""
     device = next(net.parameters()).device
