@@ -108,6 +108,13 @@ function render({ model, el }) {
       make("div", { className: "panel" }, about,
         make("div", { className: "parts" }, input.element, output.element), maps)],
     help: "Choose a block, or step from one to the next. Boxes are computed from the bottom up.",
+    brief: {
+      title: "A whole Transformer",
+      controls: [text.element, make("div", { className: "control" }, "It knows", vocabulary.element),
+        make("div", { className: "controls" }, after.element)],
+      parts: [make("div", { className: "drawing" }, picture.element)],
+      help: "Type a sentence, then step from word to word.",
+    },
   });
 
   function update(given) {
@@ -130,6 +137,9 @@ function render({ model, el }) {
     const block = blocks[given.block];
     const { X, Y, heads = [], inner } = trace[given.block];
     const tokens = block.side === "encoder" ? source : written;
+    // A row of the decoder reads one word and writes the next.
+    const rows = block.side === "encoder" ? source
+      : written.map((token, i) => `${token} → ${tgtTokens[best.ids[i + 1]]}`);
     const columns = (matrix) => matrix[0].map((_, k) => k);
     const idOnly = X[0].length === 1;
     const isOutput = block.part === "output";
@@ -137,7 +147,7 @@ function render({ model, el }) {
       top: idOnly ? Infinity : 3, digits: idOnly ? 0 : 1, value: (i, k) => X[i][k],
       axes: `rows: positions; column${idOnly ? ": the id" : "s: features"}`,
       explain: (i, k) => `${show(X[i][k], idOnly ? 0 : 3)}, ${entering(trace[given.block], i, k, block)}` });
-    output.update({ heading: isOutput ? "logits Y" : "output Y", rows: tokens,
+    output.update({ heading: isOutput ? "logits Y" : "output Y", rows: isOutput ? rows : tokens,
       columns: isOutput ? tgtTokens : columns(Y),
       top: isOutput ? 12 : 3, digits: 1, value: (i, k) => Y[i][k],
       axes: `rows: positions; columns: ${isOutput ? "words of the vocabulary" : "features"}`,
@@ -152,7 +162,7 @@ function render({ model, el }) {
       onLight(); // the weight under the pointer may no longer exist
       maps.replaceChildren(...looks.map((m) => m.element));
     }
-    looks.forEach((look, h) => look.update({ rows: tokens, columns: read, top: 1,
+    looks.forEach((look, h) => look.update({ rows, columns: read, top: 1,
       value: (i, j) => heads[h].weights[i][j],
       explain: (i, j) => `${show(heads[h].weights[i][j], 4)}, ${heads[h].weights[i][j]
         ? `of the score ${show(heads[h].raw[i][j], 3)}` : "hidden by the mask"}: the share of “${read[j]}” in what “${

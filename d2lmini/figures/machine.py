@@ -19,7 +19,7 @@ LOOK = (
 
 PARTS = {
     "embedding": ("embedding + positions", "an id's row of the table, times √d, plus its position",
-                  "TokenEmbedding", ("transformer", "encoder-decoder-and-both"),
+                  "TokenEmbedding", ("transformer", "assemble-it-and-let-it-write"),
                   "the id's number times √d, and the position's",
                   "Y = √{d} · E[id] + P[position]"),
     "attention": ("self-attention", "a weighted mean of what all positions offer",
@@ -38,7 +38,7 @@ PARTS = {
             "products of the units that are awake with dense2, and its bias",
             "Y = max(0, X W_1 + b_1) W_2 + b_2"),
     "output": ("output layer", "a score for each word of the target vocabulary",
-               "nn.Linear", ("transformer", "encoder-decoder-and-both"),
+               "nn.Linear", ("transformer", "assemble-it-and-let-it-write"),
                "products of the features with the word's weights, and its bias",
                "Y = X W + b;  probabilities = softmax(Y), row by row"),
 }  # fmt: skip
@@ -53,7 +53,7 @@ TRIES = [
         "Where the sides meet",
         "cross_attention",
         "Rows are French, columns English: no other block sees both. Where does the row that "
-        "writes “la” look?",
+        "reads “tom” and writes “la” look?",
     ),
     (
         "No look ahead",
@@ -68,7 +68,9 @@ TRIES = [
 ]
 
 
-def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, sentence) -> Figure:
+def explore_machine(
+    state_dict, src_tokens, tgt_tokens, num_heads, sentence, brief=False
+) -> Figure:
     """Show the encoder-decoder as a diagram; the reader's sentence passes through its blocks.
 
     Args:
@@ -76,6 +78,7 @@ def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, sentence) -> 
         src_tokens, tgt_tokens: the vocabularies' tokens, by id.
         num_heads: of the net.
         sentence: the first one shown, of known tokens.
+        brief: show the sentence and what is written alone.
     Source: chapter 8.
     """
     numbers = on_cpu(state_dict)
@@ -129,7 +132,8 @@ def explore_machine(state_dict, src_tokens, tgt_tokens, num_heads, sentence) -> 
         (name, {"block": kinds.index(kind)}, notice) for name, kind, notice in TRIES
     ]
     state = {"text": sentence, "block": 0, "step": 0}
-    return Figure("machine.js", state, picture, alt, data, floats(numbers), tries)
+    weights = floats(numbers)
+    return Figure("machine.js", state, picture, alt, data, weights, tries, brief=brief)
 
 
 def block_diagram(blocks):
