@@ -130,7 +130,7 @@ function render({ model, el }) {
     const { logits } = net.decode(targetIds, net.encode(ids, undefined, trace), null, trace);
     written = targetIds.map((id) => tgtTokens[id]);
     const at = Math.min(given.step, written.length - 1);
-    picture.update({ chosen: given.block, source, target: written, after: written[at],
+    picture.update({ chosen: data.brief ? -1 : given.block, source, target: written, after: written[at],
       likely: softmax(logits[at]).map((p, id) => ({ p, token: tgtTokens[id] }))
         .sort((a, b) => b.p - a.p).slice(0, 4) });
 
@@ -186,8 +186,8 @@ function render({ model, el }) {
     const strangers = words.filter((word) => !known.includes(word));
     frame.note(!typed.length ? "Type a sentence, or choose words."
       : typed.length > MOST ? `Only the first ${MOST} words are read.`
-        : strangersNote(strangers)
-          || `Block ${given.block + 1} of ${blocks.length}, in the order in which they are computed.`);
+        : strangersNote(strangers) || (data.brief ? `It writes: ${written.slice(1).join(" ")}`
+          : `Block ${given.block + 1} of ${blocks.length}, in the order in which they are computed.`));
   }
   update(first);
 }
