@@ -45,6 +45,11 @@ function render({ model, el }) {
     controls: [at, film, which, head].map((c) => c.element),
     parts: [curve.element, steady(map.element, 16.5), make("div", { className: "wide scrolls" }, translations)],
     help: "Move through the epochs: what is learned first, and what last?",
+    brief: {
+      title: "A translator learns",
+      controls: [at.element, film.element],
+      parts: [make("div", { className: "wide scrolls" }, translations)],
+    },
   });
 
   function update({ checkpoint, sentence, head: h }) {

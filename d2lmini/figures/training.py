@@ -8,13 +8,14 @@ from d2lmini.figures.stills import empty
 from d2lmini.figures.widget import Figure
 
 
-def explore_training(losses, checkpoints, pairs) -> Figure:
+def explore_training(losses, checkpoints, pairs, brief=False) -> Figure:
     """Show a training run, epoch by epoch: loss, translations, cross-attention.
 
     Args:
         losses: the loss of every epoch, in nats.
         checkpoints: epoch -> for each pair, what predict_seq2seq returned after that epoch.
         pairs: sentences and their reference translations.
+        brief: show the epochs and the translations alone.
     Source: chapter 9.
     """
     sentences = [
@@ -67,7 +68,7 @@ def explore_training(losses, checkpoints, pairs) -> Figure:
             "The same sentence, another head: does it look where the other did?",
         ),
     ]
-    return Figure("training.js", state, picture, alt, data, tries=tries)
+    return Figure("training.js", state, picture, alt, data, tries=tries, brief=brief)
 
 
 def learned(sentence, texts):

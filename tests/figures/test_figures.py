@@ -21,10 +21,10 @@ from d2lmini.translation import AttentionWeights
 WORDS = ["<pad>", "<unk>", "<bos>", "<eos>", "go", "</script>"]
 
 
-def machine():
+def machine(**form):
     torch.manual_seed(0)
-    net = tiny_net(len(WORDS), len(WORDS))
-    return figures.explore_machine(net.state_dict(), WORDS, WORDS, 2, "go </script>")
+    state = tiny_net(len(WORDS), len(WORDS)).state_dict()
+    return figures.explore_machine(state, WORDS, WORDS, 2, "go </script>", **form)
 
 
 def translator():
@@ -42,10 +42,11 @@ def large():
     return SubwordTranslator(*pieces, (8, 16, 2, 2, 0.0), 6)
 
 
-def training():
+def training(**form):
     weights = AttentionWeights(None, None, torch.full((2, 2, 2, 4), 0.25))
     checkpoints = {1: [("go", weights)], 2: [("go go", weights)], 3: [("", weights)]}
-    return figures.explore_training([2.0, 1.0, 0.5], checkpoints, [("Go!", "Va!")])
+    shown = [2.0, 1.0, 0.5], checkpoints, [("Go!", "Va!")]
+    return figures.explore_training(*shown, **form)
 
 
 def verdict():
@@ -139,10 +140,9 @@ NAMES = [name for name in figures.__all__ if name.startswith("explore_")]
 FIGURES = {name: getattr(figures, name) for name in NAMES}
 FIGURES |= {f"explore_{make.__name__}": make for make in WITH_NETS}
 FIGURES |= {"Live, curves": live_curves, "explore_matrix": live_matrix}
-FIGURES |= {
-    f"brief {name}": partial(FIGURES[f"explore_{name}"], brief=True)
-    for name in ("attention", "depth", "masks", "matrix", "positions", "units")
-}
+BRIEF = ("attention", "depth", "machine", "masks", "matrix", "positions", "training",
+         "units")  # fmt: skip
+FIGURES |= {f"brief {n}": partial(FIGURES[f"explore_{n}"], brief=True) for n in BRIEF}
 WRITTEN = dict.fromkeys(("read", "one code", "attention"), "3141")
 FIGURES["brief recall"] = partial(recall, WRITTEN)
 
