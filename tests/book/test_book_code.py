@@ -21,7 +21,7 @@ MARK = re.compile(r"# (d2lmini/[\w/]+\.py)\n")
 TEACHING = [
     "masks", "positions", "attention", "layers", "transformer", "losses", "training",
     "generation", "translation", "modern", "efficient", "data/text", "data/batches",
-    "data/subwords", "data/buckets", "support/eight_bits", "support/modes", "tasks/classification",
+    "data/subwords", "data/buckets", "support/eight_bits", "tasks/classification",
     "tasks/trajectories",
 ]  # fmt: skip
 
