@@ -1,13 +1,14 @@
 """Exercises of chapter 9."""
 
 import math
+from copy import deepcopy
 
 import torch
 from torch.nn import functional as F
 
-from d2lmini.check import bugs
 from d2lmini.check.exercise import Exercise
 from d2lmini.losses import masked_cross_entropy, shift_right
+from d2lmini.transformer import EncoderDecoder, TransformerDecoder, TransformerEncoder
 
 
 def _batch(*shape, seed=0, lens=None):
@@ -19,34 +20,105 @@ def _batch(*shape, seed=0, lens=None):
     return logits, labels, lens
 
 
-def _by_sentence(logits, labels, lens):
-    """The mean of the mean losses of sentences."""
-    rows = zip(logits, labels, lens, strict=True)
-    return torch.stack(
-        [F.cross_entropy(row[:n], label[:n]) for row, label, n in rows]
-    ).mean()
+def training(
+    shift=True, zero=True, anew=False, clip=True, weigh=True, by_epoch=True,
+    optimiser=torch.optim.Adam,
+):  # fmt: skip
+    """Return a training loop, perhaps with mistakes: mean nats per target token, by epoch."""
+
+    def trained(net, batches, lr, num_epochs):
+        net = deepcopy(net)
+        optimizer, epochs = optimiser(net.parameters(), lr=lr), []
+        for _ in range(num_epochs):
+            if anew:
+                optimizer = optimiser(net.parameters(), lr=lr)
+            means, counts = [], []
+            for batch in batches:
+                src, src_valid_lens, tgt, tgt_valid_lens = batch
+                reads = shift_right(tgt, 2) if shift else tgt
+                nats = masked_cross_entropy(
+                    net(src, reads, src_valid_lens), tgt, tgt_valid_lens
+                )
+                if zero:
+                    optimizer.zero_grad()
+                nats.backward()
+                if clip:
+                    torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+                optimizer.step()
+                means.append(nats.item())
+                counts.append(tgt_valid_lens.sum().item())
+            weights = counts if weigh else [1] * len(counts)
+            pairs = zip(means, weights, strict=True)
+            epochs.append(sum(mean * n for mean, n in pairs) / sum(weights))
+        return epochs if by_epoch else means
+
+    return trained
 
 
-def _of_padding(logits, labels, lens):
-    padding = torch.arange(labels.shape[1]) >= lens[:, None]  # (batch, steps)
-    return F.cross_entropy(logits[padding], labels[padding])
+def _training_case(seed, num_batches, num_epochs):
+    """A small net, batches that differ in size, a learning rate, and a number of epochs."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        sizes = 6, 4, 8, 2, 1, 0.0
+        net = EncoderDecoder(TransformerEncoder(*sizes), TransformerDecoder(*sizes))
+        # larger logits, so that clipping matters
+        net.decoder.output.weight.data *= 10
+        batches = []
+        for n in range(1, num_batches + 1):
+            sides = torch.randint(3, 6, (2, n, 3))
+            lens = torch.arange(n) % 3 + 1
+            batches.append((sides[0], lens, sides[1], lens.flip(0)))
+    return net, batches, 0.01, num_epochs
 
 
-def _classic(logits, labels, lens):
-    """Average over the steps of each sentence, then also divide by the number of tokens."""
-    nats = F.cross_entropy(logits.transpose(1, 2), labels, reduction="none")
-    real = torch.arange(labels.shape[1]) < lens[:, None]
-    return (nats * real).mean(dim=1).sum() / lens.sum()
+def _drawn_training(dice):
+    return _training_case(
+        dice.random.getrandbits(32), dice.number(2, 3), dice.number(2, 3)
+    )
 
 
-def _target_case(dice):
-    return 3 + dice.below(9, *dice.sizes(2)), dice.number(1, 2)
+def run(zero=True, once=True, back=True, weigh=True):
+    """Return the loop to mend, with some of its mistakes: loss on other batches, by epoch."""
+
+    def measured(net, batches, others, lr, num_epochs):
+        net = deepcopy(net)
+        optimizer, found = torch.optim.Adam(net.parameters(), lr=lr), []
+        for _ in range(num_epochs):
+            if not once:
+                optimizer = torch.optim.Adam(net.parameters(), lr=lr)
+            if back:
+                net.train()
+            for X, y in batches:
+                loss = F.mse_loss(net(X), y)
+                if zero:
+                    optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+            net.eval()
+            with torch.no_grad():
+                losses = [(F.mse_loss(net(X), y).item(), len(X)) for X, y in others]
+            weights = [n if weigh else 1 for _, n in losses]
+            pairs = zip(losses, weights, strict=True)
+            found.append(sum(loss * n for (loss, _), n in pairs) / sum(weights))
+        return found
+
+    return measured
 
 
-def _logits_case(dice):
-    batch, steps, vocab_size = dice.sizes(3)
-    labels = dice.below(vocab_size, batch, steps)
-    return dice.normal(batch, steps, vocab_size), labels, dice.lengths(batch, steps)
+def _run_case(seed, num_batches, num_epochs):
+    """A net with batch normalisation, batches of five, others of which the last is smaller."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        net = torch.nn.Sequential(
+            torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 1)
+        )
+        batches = [(torch.randn(5, 3), torch.randn(5, 1)) for _ in range(num_batches)]
+        others = [(torch.randn(n, 3), torch.randn(n, 1)) for n in (5, 2)]
+    return net, batches, others, 0.05, num_epochs
+
+
+def _drawn_run(dice):
+    return _run_case(dice.random.getrandbits(32), dice.number(2, 4), dice.number(2, 4))
 
 
 def without_the_end(logits, labels, valid_lens):
@@ -96,89 +168,51 @@ EXERCISES = [
     ),
     Exercise(
         "training-2",
-        shift_right,
-        [
-            (torch.tensor([[7]]), 2),
-            (torch.tensor([[7, 8, 3]]), 2),
-            (torch.tensor([[7, 8, 3], [9, 3, 0]]), 1),
-        ],
+        training(),
+        [_training_case(0, 1, 1), _training_case(1, 2, 3)],
         {
-            'a target that is not shifted; see "Without the shift"': bugs.not_shifted,
-            "a shift to the left": lambda tgt, bos: F.pad(tgt, (-1, 1), value=bos),
-            "bos in place of the first token, which must be read, too": lambda tgt, bos: (
-                F.pad(tgt[:, 1:], (1, 0), value=bos)
+            'a decoder that reads the target itself; see "Without the shift"': training(
+                shift=False
             ),
-            "a roll: the last token comes to the front": lambda tgt, bos: tgt.roll(
-                1, 1
+            "gradients that add up from batch to batch": training(zero=False),
+            "an optimiser that is made anew for each epoch and forgets its estimates": (
+                training(anew=True)
             ),
-            "bos in front of the whole target: one step too many": lambda tgt, bos: (
-                F.pad(tgt, (1, 0), value=bos)
+            "a training step without clipping": training(clip=False),
+            "a mean of the batches' means: tokens of small batches count for more": (
+                training(weigh=False)
+            ),
+            "losses of single batches, not one for each epoch": training(
+                by_epoch=False
+            ),
+            "plain gradient descent instead of Adam": training(
+                optimiser=torch.optim.SGD
             ),
         },
         (
-            "To predict the first token the decoder reads bos, to predict the second the first.",
-            "The last token is never read. tgt[:, :-1] is what is left.",
-            "A column of bos, then every column but the last: join them along the axis of steps.",
+            "Three loops, each inside the one before: epochs, batches, and one training step.",
+            "seq2seq_loss(net, batch, 2) gives the mean and the number of tokens of a batch.",
+            "Mean of an epoch: add up mean times count, and divide by the sum of the counts.",
         ),
-        draw=_target_case,
+        draw=_drawn_training,
     ),
     Exercise(
         "training-3",
-        masked_cross_entropy,
-        [
-            _batch(1, 2, 3),
-            _batch(2, 2, 3, lens=[2, 1]),
-            _batch(2, 3, 4),
-            _batch(3, 6, 5, seed=1),
-            _batch(4, 4, 5, seed=2, lens=[3, 1, 4, 1]),
-        ],
+        run(),
+        [_run_case(0, 2, 2), _run_case(1, 3, 3)],
         {
-            'a loss averaged over the padding; see "The loss, in a unit"': bugs.loss_over_padding,
-            "a loss of all positions, the padding included": lambda logits, labels, lens: (
-                F.cross_entropy(logits.flatten(0, 1), labels.flatten())
-            ),
-            "a mean of the sentences' means: tokens of short ones count for more": _by_sentence,
-            "the classic loss of the warning box, which divides by steps and by tokens": _classic,
-            "a mask that does not look at valid_lens": lambda logits, labels, lens: (
-                masked_cross_entropy(
-                    logits,
-                    labels,
-                    torch.arange(1, len(labels) + 1).clamp(max=labels.shape[1]),
-                )
-            ),
-            "a loss that leaves out the last step": lambda logits, labels, lens: (
-                masked_cross_entropy(
-                    logits, labels, lens.clamp(max=max(1, labels.shape[1] - 1))
-                )
-            ),
-            "a mask of the label 0 instead of valid_lens": lambda logits, labels, lens: (
-                F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=0)
-            ),
-            "bits instead of nats": lambda logits, labels, lens: (
-                masked_cross_entropy(logits, labels, lens) / math.log(2)
-            ),
-            "a sum instead of a mean": lambda logits, labels, lens: (
-                masked_cross_entropy(logits, labels, lens) * lens.sum()
-            ),
-            "a sum divided by the number of sentences": lambda logits, labels, lens: (
-                masked_cross_entropy(logits, labels, lens) * lens.sum() / len(lens)
-            ),
-            "a missing minus sign": lambda logits, labels, lens: (
-                -masked_cross_entropy(logits, labels, lens)
-            ),
-            "a mask turned round: the mean over the padding": _of_padding,
-            "t <= valid_lens: one token too many": lambda logits, labels, lens: (
-                masked_cross_entropy(
-                    logits, labels, (lens + 1).clamp(max=labels.shape[1])
-                )
-            ),
+            "the loop as it was given": run(False, False, False, False),
+            "gradients that are never set to zero": run(zero=False),
+            "an optimiser that is made anew for each epoch": run(once=False),
+            "a net that stays in eval mode after the first epoch": run(back=False),
+            "a mean of the batches' means: the last batch is smaller": run(weigh=False),
         },
         (
-            "torch.log_softmax over the last axis; gather picks the label's entry.",
-            "Position t of a sentence is real if t < valid_lens.",
-            "Index with the boolean (batch, steps) and take one mean over what is left.",
+            "What does the optimiser remember from one epoch to the next? And the gradients?",
+            "net.eval() has a counterpart. When is it needed?",
+            "The last batch is smaller. Its mean must count for less.",
         ),
-        draw=_logits_case,
+        draw=_drawn_run,
     ),
     Exercise(
         "training-4",
