@@ -99,13 +99,6 @@ function render({ model, el }) {
     parts: [banner, stage, beside.element, verdict,
       make("div", { className: "controls wide" }, view.element, isOn.element), heads],
     help: "Point at a word to see its arcs alone; choose a French word to see what else could have come, and a small map to see another head (a row of them is a layer).",
-
-    brief: {
-      title: "Where one head looks",
-      controls: [text.element, examples],
-      parts: [stage],
-      help: "Point at a word to see its arcs alone.",
-    },
   });
 
   function update(given) {

@@ -26,7 +26,6 @@ def explore_translator(
     large=None,
     large_examples=(),
     large_step=0,
-    brief=False,
 ) -> Figure:
     """Show a trained encoder-decoder that runs in the browser, with all of its attention.
 
@@ -44,7 +43,6 @@ def explore_translator(
         large: the large translator: see SubwordTranslator.parts.
         large_examples: English sentences for it.
         large_step: like step, for the first of them.
-        brief: show the sentence, its translation and the arcs alone.
     Source: chapter 11.
     """
     numbers = on_cpu(state_dict)
@@ -131,5 +129,4 @@ def explore_translator(
         floats(numbers, bits),
         tries,
         pieces_and_numbers(large) if large else b"",
-        brief,
     )

@@ -27,12 +27,12 @@ def machine(**form):
     return figures.explore_machine(state, WORDS, WORDS, 2, "go </script>", **form)
 
 
-def translator(**form):
+def translator():
     torch.manual_seed(0)
     net = tiny_net(len(WORDS), len(WORDS))
     cross = torch.full((2, 2, 3, 3), 1 / 3)
     shown = 2, 6, [("go go", "go")], "go stop", cross
-    two = {"large": large().parts(), "large_examples": ["go gog", "go"]} | form
+    two = {"large": large().parts(), "large_examples": ["go gog", "go"]}
     return figures.explore_translator(net.state_dict(), WORDS, WORDS, *shown, **two)
 
 
@@ -141,7 +141,7 @@ FIGURES = {name: getattr(figures, name) for name in NAMES}
 FIGURES |= {f"explore_{make.__name__}": make for make in WITH_NETS}
 FIGURES |= {"Live, curves": live_curves, "explore_matrix": live_matrix}
 BRIEF = ("attention", "depth", "machine", "masks", "matrix", "positions", "training",
-         "translator", "units")  # fmt: skip
+         "units")  # fmt: skip
 FIGURES |= {f"brief {n}": partial(FIGURES[f"explore_{n}"], brief=True) for n in BRIEF}
 WRITTEN = dict.fromkeys(("read", "one code", "attention"), "3141")
 FIGURES["brief recall"] = partial(recall, WRITTEN)
