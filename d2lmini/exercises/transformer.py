@@ -63,60 +63,39 @@ def _blocks():
             yield block, X, padding_mask(torch.tensor(lens), steps)
 
 
-def _pre_norm(block, X, mask):
-    normed = block.addnorm1.norm(X)
-    Y = X + block.attention(normed, normed, normed, mask)
-    return Y + block.ffn(block.addnorm2.norm(Y))
+def pre_norm(block, X, mask, before=True, dropped=True, around=True):
+    """An encoder block's parts, wired as pre-norm; False makes a mistake."""
+    for addnorm, branch in (
+        (block.addnorm1, lambda Y: block.attention(Y, Y, Y, mask)),
+        (block.addnorm2, block.ffn),
+    ):
+        normed = addnorm.norm(X)
+        update = branch(normed) if before else addnorm.norm(branch(X))
+        update = addnorm.dropout(update) if dropped else update
+        X = (X if around else normed) + update
+    return X
 
 
-def _input_again(block, X, mask):
-    Y = block.addnorm1(X, block.attention(X, X, X, mask))
-    return block.addnorm2(X, block.ffn(Y))
-
-
-def _exchanged(block, X, mask):
-    Y = block.addnorm1(block.attention(X, X, X, mask), X)
-    return block.addnorm2(block.ffn(Y), Y)
-
-
-def _network_of_input(block, X, mask):
-    Y = block.addnorm1(X, block.attention(X, X, X, mask))
-    return block.addnorm2(Y, block.ffn(X))
-
-
-def _first_exchanged(block, X, mask):
-    Y = block.addnorm1(block.attention(X, X, X, mask), X)
-    return block.addnorm2(Y, block.ffn(Y))
-
-
-def _second_exchanged(block, X, mask):
-    Y = block.addnorm1(X, block.attention(X, X, X, mask))
-    return block.addnorm2(block.ffn(Y), Y)
-
-
-def _without_dropout(block, X, mask):
-    Y = block.addnorm1.norm(X + block.attention(X, X, X, mask))
-    return block.addnorm2.norm(Y + block.ffn(Y))
+def _norms_after(block, X, mask):
+    """The parts of pre-norm in the order of post-norm, without the shortcut's norm."""
+    return block.addnorm2.norm(pre_norm(block, X, mask))
 
 
 def _norms_exchanged(block, X, mask):
-    Y = block.addnorm2(X, block.attention(X, X, X, mask))
-    return block.addnorm1(Y, block.ffn(Y))
+    normed = block.addnorm2.norm(X)
+    Y = X + block.addnorm1.dropout(block.attention(normed, normed, normed, mask))
+    return Y + block.addnorm2.dropout(block.ffn(block.addnorm1.norm(Y)))
 
 
-def _first_norm_twice(block, X, mask):
-    Y = block.addnorm1(X, block.attention(X, X, X, mask))
-    return block.addnorm1(Y, block.ffn(Y))
-
-
-def _no_norms(block, X, mask):
-    Y = X + block.addnorm1.dropout(block.attention(X, X, X, mask))
+def _first_norm_alone(block, X, mask):
+    normed = block.addnorm1.norm(X)
+    Y = X + block.addnorm1.dropout(block.attention(normed, normed, normed, mask))
     return Y + block.addnorm2.dropout(block.ffn(Y))
 
 
-def _no_residual(block, X, mask):
-    Y = block.addnorm1.norm(block.attention(X, X, X, mask))
-    return block.addnorm2.norm(block.ffn(Y))
+def _queries_alone(block, X, mask):
+    Y = X + block.addnorm1.dropout(block.attention(block.addnorm1.norm(X), X, X, mask))
+    return Y + block.addnorm2.dropout(block.ffn(block.addnorm2.norm(Y)))
 
 
 def _shapes_case(dice):
@@ -389,41 +368,29 @@ EXERCISES = [
     ),
     Exercise(
         "transformer-5",
-        EncoderBlock.forward,
+        pre_norm,
         list(_blocks()),
         {
-            "pre-norm instead of post-norm; see chapter 7": _pre_norm,
-            "X instead of Y in the second add & norm": _input_again,
-            "X and Y exchanged in the first add & norm: dropout must hit the branch": (
-                _first_exchanged
+            "post-norm, the block of this chapter": EncoderBlock.forward,
+            "norms on what the branches return instead of on what they read": (
+                lambda block, X, mask: pre_norm(block, X, mask, before=False)
             ),
-            "X and Y exchanged in the second add & norm: dropout must hit the branch": (
-                _second_exchanged
+            "branches without their dropout, which one of the blocks has": (
+                lambda block, X, mask: pre_norm(block, X, mask, dropped=False)
             ),
-            "add & norm without its dropout, which one of the blocks has": _without_dropout,
-            "the two add & norms in each other's place": _norms_exchanged,
-            "the first add & norm twice": _first_norm_twice,
-            "a block without residual connections; see chapter 7": _no_residual,
-            "attention without the mask": lambda block, X, _: EncoderBlock.forward(
-                block, X
+            "shortcuts that begin behind the norm: the stream itself is not normalised": (
+                lambda block, X, mask: pre_norm(block, X, mask, around=False)
             ),
-            "addnorm(X, Y) with X and Y exchanged: dropout must hit the branch, not the input": (
-                _exchanged
-            ),
-            "an FFN that reads X, not the output of the first add & norm": _network_of_input,
-            "a mask with its meaning swapped; see chapter 2": (
-                lambda block, X, mask: EncoderBlock.forward(block, X, ~mask)
-            ),
-            "the first half of a block": lambda block, X, mask: block.addnorm1(
-                X, block.attention(X, X, X, mask)
-            ),
-            "sums without their norms; see chapter 7": _no_norms,
-            "the network before the attention": network_first,
+            "a last norm inside the block: it stands once, above the whole stack": _norms_after,
+            "the two norms in each other's place": _norms_exchanged,
+            "a network that reads the stream without a norm": _first_norm_alone,
+            "an attention whose keys and values are not normalised": _queries_alone,
+            "attention without the mask": lambda block, X, _: pre_norm(block, X, None),
         },
         (
-            "Two lines: mix positions, add & norm; work on each position, add & norm.",
-            "block.addnorm1(X, Y) adds both arguments. What is added to the attention's output?",
-            "The second line uses the Y of the first twice, and X no more.",
+            "Draw the stream first: X goes straight through, and two branches add to it.",
+            "Each branch begins with its norm, block.addnorm1.norm or block.addnorm2.norm.",
+            "Y = X + dropout(attention of the normed X); then the same with the network and Y.",
         ),
         draw=_block_case,
     ),
