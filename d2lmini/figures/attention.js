@@ -58,20 +58,22 @@ function render({ model, el }) {
     make("p", { className: "caption" }, "Drag the query, or move it with the arrow keys."),
     plane,
     make("p", { className: "axes" }, ...hued("line: query; dots: keys; square: output")));
+  const result = model.get("data").brief ? [] : [output.element];
+  const stack = make("div", { className: "stack" }, scores.element, weights.element, ...result);
   const frame = figure(model, el, {
     state,
     title: "Attention by hand",
     controls: (plain ? [kind] : [kind, scaled, size]).map((c) => c.element),
     parts: [
       asking,
-      make("div", { className: "stack" }, scores.element, weights.element, output.element),
+      stack,
       ...(plain ? [] : [spread.element]),
     ],
     help: "A key's area is its weight. The values are the keys; the square is the output.",
     brief: {
       title: "A query among keys",
       controls: [scaled, size].map((c) => c.element),
-      parts: [asking, make("div", { className: "stack" }, scores.element, weights.element)],
+      parts: [asking, stack],
     },
   });
 

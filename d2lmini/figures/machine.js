@@ -99,20 +99,22 @@ function render({ model, el }) {
   };
   let looks = [];
   let written = []; // the input of the decoder; below, with its output
+  const words = make("div", { className: "control" }, "It knows", vocabulary.element);
+  const stepping = data.brief ? [] : [back, next, playing.element];
+  const steps = make("div", { className: "controls" }, ...stepping, after.element);
+  const drawing = make("div", { className: "drawing" }, picture.element);
   const frame = figure(model, el, {
     state,
     title: "The machine",
-    controls: [text.element, make("div", { className: "control" }, "It knows", vocabulary.element),
-      make("div", { className: "controls" }, back, next, playing.element, after.element)],
-    parts: [make("div", { className: "drawing" }, picture.element),
+    controls: [text.element, words, steps],
+    parts: [drawing,
       make("div", { className: "panel" }, about,
         make("div", { className: "parts" }, input.element, output.element), maps)],
     help: "Choose a block, or step from one to the next. Boxes are computed from the bottom up.",
     brief: {
       title: "A whole Transformer",
-      controls: [text.element, make("div", { className: "control" }, "It knows", vocabulary.element),
-        make("div", { className: "controls" }, after.element)],
-      parts: [make("div", { className: "drawing" }, picture.element)],
+      controls: [text.element, words, steps],
+      parts: [drawing],
       help: "Type a sentence, then step from word to word.",
     },
   });

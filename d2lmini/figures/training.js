@@ -34,21 +34,21 @@ function render({ model, el }) {
     return next + 1 < checkpoints.length;
   });
   const table = make("tbody");
-  const translations = make("table", { className: "translations" },
+  const translations = make("div", { className: "wide scrolls" }, make("table", { className: "translations" },
     make("thead", {}, make("tr", {}, ...["English", "by the net", "reference"].map((name) =>
-      make("th", { scope: "col" }, name)))), table);
+      make("th", { scope: "col" }, name)))), table));
   const map = matrix({ title: "weights", rowsAre: "French so far", columnsAre: "English",
     onReach: (text) => frame.explain(text) });
   const frame = figure(model, el, {
     state,
     title: "The training run of this page, replayed",
     controls: [at, film, which, head].map((c) => c.element),
-    parts: [curve.element, steady(map.element, 16.5), make("div", { className: "wide scrolls" }, translations)],
+    parts: [curve.element, steady(map.element, 16.5), translations],
     help: "Move through the epochs: what is learned first, and what last?",
     brief: {
       title: "A translator learns",
       controls: [at.element, film.element],
-      parts: [make("div", { className: "wide scrolls" }, translations)],
+      parts: [translations],
     },
   });
 
