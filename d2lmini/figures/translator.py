@@ -77,10 +77,10 @@ def explore_translator(
     }
     read = [*normalise(examples[0][0]).split(), "<eos>"]
     written = [*translation.split(), "<eos>"][: cross.shape[2]]
-    names = [f"head {h}" for h in range(num_heads)]
-    picture = panels(cross[-1, ..., : len(read)].cpu(), names, written, read)
+    # one head, the first: a page should be light
+    picture = panels(cross[-1, :1, :, : len(read)].cpu(), ["head 0"], written, read)
     alt = (
-        f"Cross-attention of the last layer's {num_heads} heads while the net translates "
+        "Cross-attention of a head of the last layer while the net translates "
         f"'{examples[0][0]}' as '{translation}': a row for each word written, a column for each "
         "word read."
     )
