@@ -3,7 +3,7 @@
 import pytest
 
 PLACES = {
-    "09-training": {"Skip to figure": "figure-training"},
+    "12-reading-a-verdict": {"Skip to figure": "figure-verdict"},
     "05-several-heads": {
         "Skip to figure: One head, or two": "figure-first",
         "Skip to figure: Where trained heads look": "figure-live",
