@@ -53,7 +53,7 @@ def test_buttons_beside_the_text_do_what_they_say(visit):
 def test_links_that_a_figure_writes_lead_somewhere(visit, built):
     """The build checks those of the text."""
     page = visit("file", "book/08-transformer.html").page
-    figure, links = page.locator(".d2lmini-figure"), set()
+    figure, links = page.locator("#figure-machine"), set()
     for block in figure.locator("[role=button]").all():
         block.click()
         links |= {link.get_attribute("href") for link in figure.locator("a").all()}
