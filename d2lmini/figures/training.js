@@ -47,7 +47,7 @@ function render({ model, el }) {
     help: "Move through the epochs: what is learned first, and what last?",
     brief: {
       title: "A translator learns",
-      controls: [at.element, film.element],
+      controls: [film.element, at.element],
       parts: [translations],
     },
   });
