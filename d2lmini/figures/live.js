@@ -48,11 +48,11 @@ function render({ model, el }) {
         at: now.at, digits: 3 });
       return;
     }
-    const columns = same.columns ?? run.matrix[0].map((_, j) => j % same.group);
+    const columns = run.matrix[0].map((_, j) => j % same.group);
     part.update({ rows: same.rows, columns, top: 1, digits: dense ? null : 2,
       value: (i, j) => run.matrix[i][j],
-      explain: (i, j) => `${show(run.matrix[i][j], 3)}${same.columns ? ""
-        : `, of ${same.group_is} ${Math.floor(j / same.group)}`}` });
+      explain: (i, j) => `${show(run.matrix[i][j], 3)}, of ${same.group_is} ${
+        Math.floor(j / same.group)}` });
   }
   update(first);
 }
