@@ -37,7 +37,7 @@ function render({ model, el }) {
   const translations = make("div", { className: "wide scrolls" }, make("table", { className: "translations" },
     make("thead", {}, make("tr", {}, ...["English", "by the net", "reference"].map((name) =>
       make("th", { scope: "col" }, name)))), table));
-  const map = matrix({ title: "weights", rowsAre: "French so far", columnsAre: "English",
+  const map = matrix({ title: "weights", rowsAre: "the word read → the word written", columnsAre: "English",
     onReach: (text) => frame.explain(text) });
   const frame = figure(model, el, {
     state,
@@ -65,8 +65,11 @@ function render({ model, el }) {
       row.addEventListener("click", () => state.set({ sentence: i })); // like the Sentence control for the keyboard
       return row;
     }));
-    const { reads, weights } = outputs[sentence];
-    map.update({ heading: `weights, ${heads[h]}`, rows: reads, columns: sentences[sentence].tokens,
+    const { text: said, reads, weights } = outputs[sentence];
+    // A row reads one word and writes the next.
+    const writes = [...(said ? said.split(" ") : []), "<eos>"];
+    const rows = reads.map((word, i) => `${word} → ${writes[i]}`);
+    map.update({ heading: `weights, ${heads[h]}`, rows, columns: sentences[sentence].tokens,
       top: 1, value: (i, j) => weights[h][i][j],
       explain: (i, j) => `${show(weights[h][i][j], 3)} after epoch ${epoch}, while the net writes `
         + `what follows “${reads[i]}”` });
