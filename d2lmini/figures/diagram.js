@@ -8,8 +8,9 @@ const HIGH = 26; // height of a box
 const HALF = 62; // half the width of a box
 const MIDDLE = { encoder: 78, decoder: 222 };
 
-// choose(n) is called for the nth block. update({ chosen, source, target, after, likely }): the input
-// words; the last word, and likely next ones, { token, p }, most probable first.
+// choose(n) is called for the nth block; with null, none can be chosen.
+// update({ chosen, source, target, after, likely }): the input words; the last word, and likely next
+// ones, { token, p }, most probable first.
 export function diagram(blocks, choose) {
   const rows = { encoder: 0, decoder: 0 };
   const places = blocks.map(({ side }) => ({ side, row: rows[side]++ }));
@@ -17,10 +18,11 @@ export function diagram(blocks, choose) {
   const y = ({ row }) => height - 22 - (row + 1) * ROW;
   const boxes = blocks.map((block, n) => {
     const { side } = places[n];
-    const box = draw("g", { role: "button", tabindex: 0, class: `block ${block.kind}`,
-      "aria-label": `${block.side}: ${block.name}` },
+    const button = { role: "button", tabindex: 0, "aria-label": `${block.side}: ${block.name}` };
+    const box = draw("g", { class: `block ${block.kind}`, ...(choose && button) },
     draw("rect", { x: MIDDLE[side] - HALF, y: y(places[n]), width: 2 * HALF, height: HIGH, rx: 5 }),
     draw("text", { x: MIDDLE[side], y: y(places[n]) + 17, "text-anchor": "middle" }, block.name));
+    if (!choose) return box;
     box.addEventListener("click", () => choose(n));
     box.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
@@ -68,7 +70,7 @@ export function diagram(blocks, choose) {
     ...upwards, ...cross, ...shortcuts, ...boxes, read.encoder, read.decoder, bars);
 
   const update = ({ chosen, source, target, after, likely }) => {
-    boxes.forEach((box, n) => box.setAttribute("aria-pressed", String(n === chosen)));
+    if (choose) boxes.forEach((box, n) => box.setAttribute("aria-pressed", String(n === chosen)));
     read.encoder.textContent = source.join(" ");
     read.decoder.textContent = target.join(" ");
     bars.replaceChildren(draw("text", { x: 10, y: 16, class: "strong" }, `after “${after}”`),

@@ -80,7 +80,7 @@ function render({ model, el }) {
   const after = slider("Next word after", { min: 0, max: MOST, value: first.step, format: () => "" },
     (value) => state.set({ step: Math.min(value, written.length - 1) }));
 
-  const picture = diagram(blocks, choose);
+  const picture = diagram(blocks, data.brief ? null : choose);
   const about = make("div", { className: "about" });
   const onReach = (said) => frame.explain(said);
   const maps = make("div", { className: "parts looks" });
@@ -132,7 +132,7 @@ function render({ model, el }) {
     const { logits } = net.decode(targetIds, net.encode(ids, undefined, trace), null, trace);
     written = targetIds.map((id) => tgtTokens[id]);
     const at = Math.min(given.step, written.length - 1);
-    picture.update({ chosen: data.brief ? -1 : given.block, source, target: written, after: written[at],
+    picture.update({ chosen: given.block, source, target: written, after: written[at],
       likely: softmax(logits[at]).map((p, id) => ({ p, token: tgtTokens[id] }))
         .sort((a, b) => b.p - a.p).slice(0, 4) });
 

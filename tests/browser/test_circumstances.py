@@ -14,7 +14,7 @@ class Film:
 
     def __init__(self, opened, name):
         self.opened, self.page, self.name = opened, opened.page, name
-        self.figure = self.page.locator(FIGURE)
+        self.figure = self.page.locator(FIGURE).last  # the whole one
         # The front page starts playing once it is loaded.
         button = self.figure.get_by_role("button", name=name)
         button.wait_for()
