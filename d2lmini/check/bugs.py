@@ -6,6 +6,7 @@ of d2lmini.check that exposes it.
 """
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 
 import torch
@@ -15,7 +16,7 @@ from torch.nn import functional as F
 from d2lmini.attention import MultiHeadAttention, scaled_dot_product_attention
 from d2lmini.layers import AddNorm
 from d2lmini.masks import causal_mask, masked_softmax
-from d2lmini.positions import sinusoidal_table
+from d2lmini.positions import PositionalEncoding, sinusoidal_table
 from d2lmini.support.chapters import CHAPTERS
 from d2lmini.transformer import DecoderBlock, EncoderStack, TransformerDecoder
 
@@ -28,16 +29,17 @@ class Exhibit:
     chapter: int
     exposed_by: str  # name of a property in d2lmini.check
     bug: Callable
+    holds: bool = False  # whether the property holds where it should fail
 
 
 MUSEUM: list[Exhibit] = []
 
 
-def exhibit(title: str, chapter: str, exposed_by: str) -> Callable:
+def exhibit(title: str, chapter: str, exposed_by: str, holds: bool = False) -> Callable:
     """Add the decorated function or class to the museum."""
 
     def add(bug):
-        MUSEUM.append(Exhibit(title, CHAPTERS[chapter].number, exposed_by, bug))
+        MUSEUM.append(Exhibit(title, CHAPTERS[chapter].number, exposed_by, bug, holds))
         return bug
 
     return add
@@ -298,3 +300,45 @@ class PositionsFromZero(TransformerDecoder):
         X = self.embedding(tokens)  # start is missing
         X, caches = self.stack(X, memory, memory_mask, caches)
         return self.output(X), caches
+
+
+@exhibit("positions that are thrown away", "positions", "matches")
+class PositionsDropped(PositionalEncoding):
+    """Positional encoding whose sum nobody keeps.
+
+    Goes wrong: add returns a new tensor; X is handed on as it came, and order is invisible.
+    Notice: reversing the source leaves the translation as it was.
+    Repair: X = X + self.P[start : start + X.shape[1]].
+    """
+
+    def forward(self, X, start=0):
+        X.add(self.P[start : start + X.shape[1]])
+        return self.dropout(X)
+
+
+@exhibit("one layer, N times", "transformer", "matches")
+class OneLayer(EncoderStack):
+    """Encoder stack that lists a single block num_layers times.
+
+    Goes wrong: there is one set of parameters for all layers.
+    Notice: the number of parameters does not grow with num_layers.
+    Repair: create a block for each layer, in a comprehension.
+    """
+
+    def __init__(self, *sizes, **named_sizes):
+        super().__init__(*sizes, **named_sizes)
+        self.blocks = nn.ModuleList([self.blocks[0]] * len(self.blocks))
+
+
+@exhibit("layers that begin as copies", "transformer", "matches", holds=True)
+class ClonedLayers(EncoderStack):
+    """Encoder stack whose blocks are deep copies of the first.
+
+    Goes wrong: all layers start from the same parameters, and training has to pull them apart.
+    Notice: before training, any two layers give the same output for the same input.
+    Repair: create a block for each layer, in a comprehension.
+    """
+
+    def __init__(self, *sizes, **named_sizes):
+        super().__init__(*sizes, **named_sizes)
+        self.blocks = nn.ModuleList(deepcopy(self.blocks[0]) for _ in self.blocks)

@@ -110,6 +110,13 @@ def loss_is_of_real_tokens(loss, X):
     return check.matches(flat, lambda logits: due, torch.zeros_like(X))
 
 
+def as_two_layers_do(kind, X):
+    """A stack with the parameters of two layers gives what these two give."""
+    ours, theirs = (stack(WIDTH, 16, 2, 2, 0.0) for stack in (kind, EncoderStack))
+    ours.load_state_dict(theirs.state_dict())
+    return check.matches(ours, theirs, X)
+
+
 # For each exhibit: how its property is applied, and what it must hold for.
 TRIALS = {
     "swapped_mask": (lambda f, X: check.padding_invariant(check.as_block(f), X, LENS),
@@ -145,6 +152,12 @@ TRIALS = {
     "PositionsFromZero": (
         lambda decoder, X: check.incremental(decoder(9, WIDTH, 16, 2, 1, 0.1), tokens(), X),
         TransformerDecoder),
+    "PositionsDropped": (
+        lambda kind, X: check.matches(kind(WIDTH, 0.0), PositionalEncoding(WIDTH, 0.0), X),
+        PositionalEncoding),
+    "OneLayer": (as_two_layers_do, EncoderStack),
+    "ClonedLayers": (lambda stack, X: check.matches(*stack(WIDTH, 16, 2, 2, 0.0).blocks, X),
+        EncoderStack),
 }  # fmt: skip
 
 
@@ -152,7 +165,8 @@ TRIALS = {
 def test_every_bug_is_exposed_by_the_property_meant_for_it(exhibit, X):
     trial, right = TRIALS[exhibit.bug.__name__]
     torch.manual_seed(0)
-    wrong_result, right_result = trial(exhibit.bug, X), trial(right, X)
+    results = trial(exhibit.bug, X), trial(right, X)
+    wrong_result, right_result = results[::-1] if exhibit.holds else results
     assert wrong_result.name == right_result.name == exhibit.exposed_by
     assert not wrong_result and wrong_result.deviation > check.TOLERANCE
     assert right_result and right_result.deviation <= check.TOLERANCE
