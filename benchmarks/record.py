@@ -89,6 +89,7 @@ SEEDS_OF = dict.fromkeys(
         "multi30k-wider",
         "multi30k-reversed",
         "attention-cost",
+        "museum",
     ],
     range(3),
 )
