@@ -34,7 +34,7 @@ PARTS = {
                 "AddNorm", ("addnorm", "add-norm"), "",
                 "Y = (X − mean) / √variance · gain + bias;  X = shortcut + branch"),
     "ffn": ("feed-forward", "two layers with a ReLU between, at each position alone",
-            "PositionWiseFFN", ("ffn", "a-network-for-one-token-by-hand"),
+            "PositionWiseFFN", ("ffn", "a-conclusion-by-hand"),
             "products of the units that are awake with dense2, and its bias",
             "Y = max(0, X W_1 + b_1) W_2 + b_2"),
     "output": ("output layer", "a score for each word of the target vocabulary",
