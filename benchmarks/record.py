@@ -64,6 +64,7 @@ MODULES = (
     attention,
     attentions,
     heads,
+    museum,
     growth,
     norms,
     padding,
