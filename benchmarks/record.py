@@ -17,6 +17,7 @@ from benchmarks.recipes import (
     deep_nets,
     growth,
     heads,
+    museum,
     norms,
     padding,
     reversing,
