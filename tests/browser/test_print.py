@@ -261,7 +261,7 @@ def test_the_epub_has_all_chapters_in_its_navigation(chapters, titles):
 
 
 def test_the_sheet_is_one_side_of_a4(built):
-    (page,) = pikepdf.open(built / "on-one-page.pdf").pages
+    (page,) = pikepdf.open(built / "book/one-page.pdf").pages
     assert [*map(float, page.mediabox)] == pytest.approx([0, 0, 595, 842], abs=2)
 
 

@@ -106,7 +106,7 @@ def files():
     papers = [
         f'<a href="../{name}.pdf">The book as PDF</a>, for paper.',
         f'<a href="../{name}.epub">The book as ePub</a>, for e-readers.',
-        '<a href="../on-one-page.pdf">The sheet *On one page*</a>, one side of A4.',
+        '<a href="one-page.pdf">The sheet *On one page*</a>, one side of A4.',
     ]
     make = "For PDF or ePub, type `make pdf` or `make epub` in the project's folder."
     zips = [

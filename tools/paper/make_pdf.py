@@ -108,7 +108,7 @@ def print_book(book, path):
 
 def print_sheet(built):
     """Print the page On one page, whose styles fit it on one side of A4."""
-    path = built / "on-one-page.pdf"
+    path = built / "book/one-page.pdf"
     with chromium() as browser:
         page = browser.new_page()
         page.goto((built / "book/one-page.html").as_uri())
