@@ -362,8 +362,8 @@ def test_a_submission_that_sleeps_ends(on_a_clock):
 
 
 def test_what_the_answers_before_computed_is_not_given_again(monkeypatch, on_a_clock):
-    """Each answer ends its child, which has computed for 70 s."""
-    monkeypatch.setattr(Child, "computed", lambda self: 70.0 * (not self.is_alive()))
+    """Each answer ends its child, which has computed for 70 s once we have noticed it."""
+    monkeypatch.setattr(Child, "computed", lambda me: 70.0 * me.process.stdout.closed)
     end, names = "import os\nos._exit(0)", ("masks-2", "masks-3")
     ends = [cell(end, name, "*_") for name in names]
     *first, last = on_a_clock(0.0, *ends, RIGHT_CELLS["masks-5"])
