@@ -29,9 +29,27 @@ def attention(query, keys, values):
     return torch.softmax(keys @ query, dim=0) @ values
 
 
-def hard_attention(query, keys, values):
-    """The value of the key with the largest cosine."""
-    return values[(keys @ query / keys.norm(dim=-1)).argmax()]
+def _both_sides(query, away, step):
+    """Two queries of length 1, a step from this one's direction to either side."""
+    query, away = query / query.norm(), away / away.norm()
+    pair = torch.stack([query + step * away, query - step * away])
+    return pair / pair.norm(dim=-1, keepdim=True)
+
+
+def jump(keys, step=4e-4):
+    """Queries on either side of the place where both keys score the same."""
+    away = keys[0] - keys[1]
+    return _both_sides(keys[0] - keys[0] @ away / (away @ away) * away, away, step)
+
+
+def unit_near_and_different(queries, keys):
+    """Whether both have length 1, lie at most 0.001 apart, and choose unlike keys:"""
+    lengths = queries.norm(dim=-1)
+    return [
+        bool((lengths - 1).abs().max() < 1e-3),
+        bool((queries[0] - queries[1]).norm() <= 1e-3),
+        len(set((queries @ keys.T).argmax(-1).tolist())) == 2,
+    ]
 
 
 def additive_scores(queries, keys, W_q, W_k, w):
@@ -67,10 +85,12 @@ def _query_case(dice):
     return dice.normal(features), dice.normal(n, features), dice.normal(n, width)
 
 
-def _lengths_case(dice):
-    """Keys of very different lengths."""
-    query, keys, values = _query_case(dice)
-    return query, keys * dice.normal(len(keys), 1).exp(), values
+def _two_keys_case(dice):
+    """Two keys that do not lie on one line."""
+    keys = dice.normal(2, dice.number(2, 4))
+    while torch.nn.functional.cosine_similarity(*keys, dim=0).abs() > 0.95:
+        keys = dice.normal(2, keys.shape[1])
+    return (keys,)
 
 
 def _additive_case(dice):
@@ -159,60 +179,32 @@ EXERCISES = [
     ),
     Exercise(
         "codes-3",
-        hard_attention,
+        jump,
         [
-            (
-                torch.tensor([1.0, 0.2]),
-                torch.tensor([[1.0, 0.0], [3.0, 3.0]]),
-                torch.eye(2),
-            ),
-            (
-                torch.tensor([2.0, 0.0]),
-                torch.tensor([[-1.0, 0.0], [0.1, 0.2]]),
-                torch.eye(2),
-            ),
-            (
-                torch.tensor([1.0, 0.9]),
-                torch.tensor([[1.0, 0.9], [2.0, 0.0]]),
-                torch.eye(2),
-            ),
-            (
-                torch.tensor([1.0, 1.0]),
-                torch.tensor([[-1.0, 0.0], [-3.0, -4.0]]),
-                torch.eye(2),
-            ),
-            *(_draw((3,), (6, 3), (6, 2), seed=seed) for seed in (0, 1, 2, 3, 13, 23)),
+            (torch.eye(2),),
+            (torch.tensor([[2.0, 0.0], [0.0, 1.0]]),),
+            (torch.tensor([[1.0, 0.0], [3.0, 3.0]]),),
+            (torch.tensor([[0.0, 1.0, 0.0], [1.0, 1.0, 2.0]]),),
+            (torch.tensor([[1.0, 2.0], [-3.0, 1.0]]),),
         ],
         {
-            "a choice by the dot product: long keys win": lambda q, k, v: v[
-                (k @ q).argmax()
-            ],
-            "a choice by squared lengths: divide by the length, not by its square": (
-                lambda q, k, v: v[(k @ q / k.square().sum(-1)).argmax()]
+            "one query for each key, far apart": lambda keys: (
+                keys / keys.norm(dim=-1, keepdim=True)
             ),
-            "a choice of the nearest key; nearness is not the cosine": (
-                lambda q, k, v: v[(k - q).norm(dim=-1).argmin()]
+            "the same query twice": lambda keys: jump(keys, step=0),
+            "queries around the middle of the two directions: the longer key wins there": (
+                lambda keys: jump(keys / keys.norm(dim=-1, keepdim=True))
             ),
-            "soft attention": attention,
-            "soft attention with cosines": lambda q, k, v: attention(
-                q / q.norm(), k / k.norm(dim=-1, keepdim=True), v
-            ),
-            "lengths over the wrong axis: one for each key is needed, dim=-1": lambda q, k, v: (
-                v[(k / k.norm(dim=0) @ q).argmax()]
-            ),
-            "lengths that are sums of absolute values, not roots of sums of squares": (
-                lambda q, k, v: v[(k @ q / k.abs().sum(-1)).argmax()]
-            ),
-            "a division by the root of the length": lambda q, k, v: v[
-                (k @ q / k.norm(dim=-1).sqrt()).argmax()
-            ],
+            "the right place, with too long a step": lambda keys: jump(keys, step=0.01),
+            "the right directions, of another length": lambda keys: 0.5 * jump(keys),
         },
         (
-            "The cosine is the dot product divided by both lengths.",
-            "The query's length is the same for all keys: it does not matter for the choice.",
-            "Divide keys @ query by keys.norm(dim=-1). Where among these is the largest?",
+            "Hard attention changes its mind where both keys have the same dot product with q.",
+            "There q . (k_1 - k_2) = 0: take from k_1 the part that lies along k_1 - k_2.",
+            "Scale what is left to length 1. Which small step raises one score above the other?",
         ),
-        draw=_lengths_case,
+        effect=unit_near_and_different,
+        draw=_two_keys_case,
     ),
     Exercise(
         "codes-4",

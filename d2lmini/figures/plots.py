@@ -140,7 +140,7 @@ def show_curves(
     for label, y in curves.items():
         check_entries(f"curves[{label!r}]", np.atleast_2d(y)[0], len(x))
     with plt.rc_context(STYLE):
-        _, axis = plt.subplots(figsize=figsize, layout="constrained")
+        figure, axis = plt.subplots(figsize=figsize, layout="constrained")
         for style, (label, y) in zip(
             cycle(("-", "--", ":", "-.")), curves.items(), strict=False
         ):
@@ -156,7 +156,9 @@ def show_curves(
         if xscale == "log":
             axis.set_xticks(x, [f"{n:,}" for n in x])
             axis.minorticks_off()
-        if len(curves) > 1:
+        if len(curves) > 4:  # no corner holds so many names
+            figure.legend(frameon=False, loc="outside right center")
+        elif len(curves) > 1:
             axis.legend(frameon=False)
         plt.show()
 
