@@ -60,10 +60,20 @@ def hand(p, pair):
     return round(angle * _wavelength(2 * pair, len(p)) / (2 * math.pi))
 
 
-def offset_only(table):
-    """Whether the dot product of two rows depends only on their distance."""
-    products = table @ table.T
-    return bool(torch.allclose(products[1:, 1:], products[:-1, :-1], atol=1e-4))
+def side(num_hiddens, hands=1, slowest=True):
+    """A quarter turn of the slowest hands, or of the fastest."""
+    M = torch.zeros(num_hiddens, num_hiddens)
+    for j in range(hands):
+        a = num_hiddens - 2 - 2 * j if slowest else 2 * j
+        M[a, a + 1], M[a + 1, a] = 1, -1
+    return M
+
+
+def sides_of_places(M, num_hiddens):
+    """Whether p_i M p_j is positive, for 40 of a thousand positions i and j:"""
+    places = torch.cat([torch.arange(10), torch.arange(10, 1000, 33)])
+    P = sinusoidal_table(1000, num_hiddens)[places]
+    return (P @ M @ P.T > 0).fill_diagonal_(False)
 
 
 def _random(*shape, seed=0):
@@ -75,16 +85,6 @@ def _trembling(position, num_hiddens):
     return sinusoidal_table(1000, num_hiddens)[position] + noise
 
 
-def _unpaired(num_steps, num_hiddens):
-    """A table whose cosines have different exponents."""
-    X = torch.zeros(1, num_steps, num_hiddens)
-    return encode_by(X, 0, angles(X, 0, torch.arange(num_hiddens) / num_hiddens))[0]
-
-
-def _rows(*rows):
-    return torch.tensor(rows, dtype=torch.float32)
-
-
 def _embedding_case(dice):
     batch, steps, half = dice.sizes(3)
     return dice.normal(batch, steps, 2 * half), dice.number(0, 50)
@@ -93,16 +93,6 @@ def _embedding_case(dice):
 def _clock_case(dice):
     row = sinusoidal_table(1000, 64)[dice.number(0, 999)]
     return (row + 0.2 * dice.normal(64),)
-
-
-def _table_case(dice):
-    """The sinusoidal table in rotated axes, which preserves dot products; or a different table."""
-    rows, half = dice.number(4, 9), dice.number(1, 4)
-    axes = torch.linalg.qr(dice.normal(2 * half, 2 * half))[0]
-    table = sinusoidal_table(rows, 2 * half) @ axes
-    if dice.number(0, 1):
-        table[dice.number(0, rows - 1)] *= 1.5
-    return (table,)
 
 
 def turn(offset, num_hiddens):
@@ -216,60 +206,28 @@ EXERCISES = [
     ),
     Exercise(
         "positions-4",
-        offset_only,
-        [
-            (torch.eye(2),),
-            (torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, -1.0]]),),
-            (torch.eye(3),),
-            (torch.arange(4.0, 0, -1)[:, None],),
-            (torch.diag(torch.tensor([1.0, 2.0])),),
-            (torch.tensor([[1.0, 0.0], [1.02, 0.0]]),),
-            (torch.tensor([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1]]),),
-            (sinusoidal_table(9, 4),),
-            (sinusoidal_table(9, 4)[:, 0::2],),
-            (sinusoidal_table(9, 4) * torch.tensor([1.0, 2.0, 1.0, 1.0]),),
-            (_unpaired(9, 4),),
-            (torch.nn.functional.normalize(_random(9, 4), dim=1),),
-            (torch.arange(1.0, 5.0)[:, None],),
-            (_rows([1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0.6, 0.8]),),
-            (_rows([1, 0, 0, 0], [0, 1, 0, 0], [0, 0.6, 0.8, 0], [0, 0, 0, 1]),),
-            # Only pairs three apart differ: 0.6 and 0.
-            (
-                _rows(
-                    [1, 0, 0, 0, 0],
-                    [0, 1, 0, 0, 0],
-                    [0, 0, 1, 0, 0],
-                    [0.6, 0, 0, 0.8, 0],
-                    [0, 0, 0, 0, 1],
-                ),
-            ),
-        ],
+        side,
+        [(8,), (10,), (64,)],
         {
-            "a test that all rows have the same length": lambda table: bool(
-                torch.allclose(table.norm(dim=1), table[0].norm(), atol=1e-4)
+            "the dot product, which is the same on both sides": torch.eye,
+            "the other side: positive where j stands to the right": lambda d: -side(d),
+            "a quarter turn of the fastest hand, which soon comes round": lambda d: (
+                side(d, slowest=False)
             ),
-            "a test that the dot products are symmetric, which they always are": lambda table: (
-                True
+            "a quarter turn of every hand: the fast ones drown the slowest": lambda d: (
+                side(d, d // 2)
             ),
-            "an exact comparison of floats, which rounding makes unequal": lambda table: (
-                torch.equal((table @ table.T)[1:, 1:], (table @ table.T)[:-1, :-1])
-            ),
-            "a test of the step from each row to the next, not of longer ones": lambda table: (
-                bool(
-                    torch.allclose(
-                        (table[1:] * table[:-1]).sum(1),
-                        (table[1] * table[0]).sum(),
-                        atol=1e-4,
-                    )
-                )
+            "a turn by one position, which says how near and not on which side": lambda d: (
+                turn(-1, d)
             ),
         },
         (
-            "table @ table.T holds the dot products of all pairs of rows.",
-            "Where in that matrix are the pairs of distance 0? Of distance 1?",
-            "Each diagonal must be constant: compare products[1:, 1:] with products[:-1, :-1].",
+            "A sine has a sign that tells the sides apart: sin(a - b) = sin a cos b - cos a sin b.",
+            "Two columns hold sine and cosine of a hand. Which 2 x 2 matrix makes sin(w (i - j))?",
+            "Which hand has not come round after a thousand positions? All others get zeros.",
         ),
-        draw=_table_case,
+        effect=sides_of_places,
+        draw=lambda dice: (2 * dice.number(4, 40),),
     ),
     Exercise(
         "positions-5",
