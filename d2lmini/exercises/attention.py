@@ -9,19 +9,6 @@ from d2lmini.check.exercise import Exercise
 from d2lmini.masks import causal_mask
 
 
-def narrowest(M):
-    """Two matrices with as few columns as possible, W_q @ W_k.T == M."""
-    U, S, Vh = torch.linalg.svd(M)
-    used = 1e-5 * S[0] < S
-    return U[:, used] * S[used], Vh[used].T
-
-
-def product_and_width(matrices, M):
-    """The product of W_q and the transposed W_k, and how many columns each has:"""
-    W_q, W_k = matrices
-    return [W_q @ W_k.T, [W_q.shape[1], W_k.shape[1]]]
-
-
 def one_back(num_steps):
     """Query i is e_i, and key j is e_(j + 1), scaled to ten times the square root."""
     return 10 * num_steps * torch.eye(num_steps), torch.eye(num_steps).roll(1, dims=1)
@@ -36,6 +23,22 @@ def smallest_weight_one_back(matrices, num_steps):
     )
     places = weights[1:].argmax(dim=-1).tolist()
     return [min(weights.diagonal(-1).min().item(), 0.9), places]
+
+
+def finder(words, questions):
+    """The turn back, by least squares, and the identity."""
+    back = torch.linalg.lstsq(questions, words).solution
+    return 1000 * back, torch.eye(words.shape[1])
+
+
+def smallest_weight_of_twenty(matrices, words, questions):
+    """The smallest weight of a new question on its word, up to 0.9, and the words found:"""
+    W_q, W_k = matrices
+    d = words.shape[1]
+    new = _unit(20, d, seed=99)
+    asked = new @ torch.linalg.lstsq(words, questions).solution
+    weights = torch.softmax((asked @ W_q) @ (new @ W_k).T / math.sqrt(d), dim=-1)
+    return [min(weights.diag().min().item(), 0.9), weights.argmax(-1).tolist()]
 
 
 def merged(output1, log_sum1, output2, log_sum2):
@@ -55,9 +58,17 @@ def _half(output, log_sum):
     return torch.tensor(output), torch.tensor(log_sum)
 
 
-def _of_rank(rank, d, seed=0):
-    W_q, W_k = torch.randn(2, d, rank, generator=torch.Generator().manual_seed(seed))
-    return W_q @ W_k.T
+def _unit(*shape, seed):
+    """Random rows of length 1."""
+    source = torch.Generator().manual_seed(seed)
+    return nn.functional.normalize(torch.randn(*shape, generator=source), dim=-1)
+
+
+def _rule(n, d, seed=0):
+    """Words, and their questions by a random rotation or reflection."""
+    words = _unit(n, d, seed=seed)
+    R, _ = torch.linalg.qr(_unit(d, d, seed=seed + 1))
+    return words, words @ R
 
 
 def _halves_case(dice):
@@ -86,45 +97,6 @@ def _three(seed, num_keys, num_hiddens, num_queries):
 EXERCISES = [
     Exercise(
         "attention-1",
-        narrowest,
-        [
-            (torch.tensor([[2.0, 4.0], [1.0, 2.0]]),),
-            (torch.diag(torch.tensor([3.0, 0.0, 1.0])),),
-            (torch.tensor([[0.0, 1.0], [-1.0, 0.0]]),),
-            (_of_rank(2, 4),),
-        ],
-        {
-            "M and the identity: right, but not narrow": lambda M: (
-                M,
-                torch.eye(len(M)),
-            ),
-            "one column only: M has more than one independent row": lambda M: (
-                narrowest(M)[0][:, :1],
-                narrowest(M)[1][:, :1],
-            ),
-            "singular values that enter both matrices": lambda M: (
-                narrowest(M)[0],
-                narrowest(M)[1] * narrowest(M)[0].norm(dim=0),
-            ),
-            "singular values that enter neither matrix": lambda M: (
-                nn.functional.normalize(narrowest(M)[0], dim=0),
-                narrowest(M)[1],
-            ),
-            "W_q and W_k exchanged: they make the transpose of M": lambda M: narrowest(
-                M
-            )[::-1],
-        },
-        (
-            "Columns that are multiples of each other could be one. How many are independent?",
-            "torch.linalg.svd writes M as U @ diag(S) @ Vh. Which entries of S are zero?",
-            "Drop the columns of U and the rows of Vh that S multiplies by zero. Who gets S?",
-        ),
-        tolerance=1e-3,
-        effect=product_and_width,
-        draw=lambda dice: (_of_rank(dice.number(1, 3), 5, seed=dice.number(0, 10**6)),),
-    ),
-    Exercise(
-        "attention-2",
         one_back,
         [(2,), (3,), (6,), (30,)],
         {
@@ -153,6 +125,32 @@ EXERCISES = [
         ),
         effect=smallest_weight_one_back,
         draw=lambda dice: (dice.number(4, 12),),
+    ),
+    Exercise(
+        "attention-2",
+        finder,
+        [_rule(16, 4), _rule(32, 8), _rule(64, 16)],
+        {
+            "no matrices: words and questions as they are": lambda words, questions: (
+                1000 * torch.eye(words.shape[1]),
+                torch.eye(words.shape[1]),
+            ),
+            "the right turn, with scores too small to decide": lambda words, questions: (
+                finder(words, questions)[0] / 1000,
+                torch.eye(words.shape[1]),
+            ),
+            "the turn from words to questions, once more": lambda words, questions: (
+                1000 * torch.linalg.lstsq(words, questions).solution,
+                torch.eye(words.shape[1]),
+            ),
+        },
+        (
+            "W_q can undo the rotation. What should questions @ W_q be?",
+            "W_k may stay the identity: a word's product with itself is the largest.",
+            "torch.linalg.lstsq(A, B).solution is the X with A @ X = B. How large must X be?",
+        ),
+        effect=smallest_weight_of_twenty,
+        draw=lambda dice: _rule(60, dice.number(5, 12), seed=dice.number(0, 10**6)),
     ),
     Exercise(
         "attention-3",
