@@ -38,24 +38,23 @@ def _arrays(steps, num_hiddens, ffn_num_hiddens, num_outputs):
     return tuple(torch.randn(*size, generator=g) for size in sizes)
 
 
-def three_facts(keys, values):
-    """A hidden unit for each key, which adds its value."""
-    return keys.T, values
+def facts(keys, values):
+    """Unit i stays awake for key i alone, with 0.2, which W2 makes up for."""
+    return keys.T, torch.full((len(keys),), -0.8), 5 * values
 
 
 def what_it_answers(matrices, keys, values):
-    """The output of the network for each key, and for a token orthogonal to all keys:"""
-    up, down = matrices
-    other = torch.ones(keys.shape[1])
-    tokens = torch.cat([keys, (other - other @ keys.T @ keys)[None]])
-    return torch.relu(tokens @ up) @ down
+    """The output of the network for each key:"""
+    W1, b1, W2 = matrices
+    return torch.relu(keys @ W1 + b1) @ W2
 
 
-def _facts(width, outputs):
-    """Three orthogonal keys of length 1, and three values."""
-    generator = torch.Generator().manual_seed(width)
-    keys, _ = torch.linalg.qr(torch.randn(width, 3, generator=generator))
-    return keys.T.contiguous(), torch.randn(3, outputs, generator=generator)
+def _around(number, outputs, seed=0):
+    """This many keys around a circle, and values."""
+    g = torch.Generator().manual_seed(seed)
+    angles = torch.arange(number) * 2 * torch.pi / number + torch.rand(1, generator=g)
+    keys = torch.stack([angles.cos(), angles.sin()], dim=1)
+    return keys, torch.randn(number, outputs, generator=g)
 
 
 def _arrays_case(dice):
@@ -63,12 +62,6 @@ def _arrays_case(dice):
     shapes = [(batch, steps, num_hiddens), (num_hiddens, ffn_num_hiddens),
               (ffn_num_hiddens,), (ffn_num_hiddens, outputs), (outputs,)]  # fmt: skip
     return tuple(dice.normal(*shape) for shape in shapes)
-
-
-def _facts_case(dice):
-    num_hiddens, outputs = dice.sizes(2, low=4)
-    keys = torch.linalg.qr(dice.normal(num_hiddens, 3))[0].T
-    return keys.contiguous(), dice.normal(3, outputs)
 
 
 def with_the_one_before(X, W1, b1, W2, b2):
@@ -130,29 +123,35 @@ EXERCISES = [
     ),
     Exercise(
         "ffn-2",
-        three_facts,
-        [(torch.eye(4)[:3], torch.tensor([[1.0, 0], [0, 2], [3, 3]])), _facts(5, 2), _facts(8, 6)],
+        facts,
+        [(torch.eye(2), torch.tensor([[1.0, 0], [3, 2]])), _around(3, 2), _around(8, 3)],
         {
-            "keys of the opposite sign, which the ReLU silences": lambda keys, values: (
-                -keys.T, values
+            "units without a bias: those of nearby keys answer, too": (
+                lambda keys, values: (keys.T, torch.zeros(len(keys)), values)
+            ),
+            "the right units, which answer with a fifth of the value": (
+                lambda keys, values: (*facts(keys, values)[:2], values)
+            ),
+            "a bias of -0.5, which leaves the neighbours awake": lambda keys, values: (
+                keys.T, torch.full((len(keys),), -0.5), 2 * values
+            ),
+            "a bias of -1, which lets no unit wake": lambda keys, values: (
+                keys.T, torch.full((len(keys),), -1.0), values
             ),
             "facts that are mixed up: unit i must add value i": lambda keys, values: (
-                keys.T, values.flip(0)
-            ),
-            "the mean of the values, whichever key comes": lambda keys, values: (
-                keys.T, values.mean(0).expand(3, -1)
-            ),
-            "keys that are stored twice as long: each answer is twice its value": (
-                lambda keys, values: (2 * keys.T, values)
+                *facts(keys, values)[:2], 5 * values.flip(0)
             ),
         },
         (
-            "One hidden unit a fact. When should unit i be awake?",
-            "The dot product with key i is 1 for key i, 0 for the others: so it is column i of W1.",
-            "Row i of W2 is what unit i adds to the output.",
+            "One hidden unit a fact: column i of W1 is key i. For which keys is its product 1?",
+            "The other products are at most 0.75. Which bias leaves only key i above zero?",
+            "With a bias of -0.8 unit i receives 0.2 from its key. What must row i of W2 be?",
         ),
+        tolerance=1e-3,
         effect=what_it_answers,
-        draw=_facts_case,
+        draw=lambda dice: _around(
+            dice.number(3, 8), dice.number(1, 4), seed=dice.number(0, 10**6)
+        ),
     ),
     Exercise(
         "ffn-3",
