@@ -13,7 +13,8 @@ const KINDS = {
 };
 
 function render({ model, el }) {
-  const { enter, leave, points, targets, width } = model.get("data");
+  const { enter, leave, points, targets, width, brief } = model.get("data");
+  const wirings = brief ? WIRINGS.slice(0, 2) : WIRINGS;
   const bytes = model.get("weights"); // layer after layer: integers, where 127 is 1/√width
   const layers = Array.from({ length: bytes.byteLength / width ** 2 }, (_, l) =>
     Array.from({ length: width }, (_, o) => Array.from({ length: width }, (_, k) =>
@@ -49,7 +50,7 @@ function render({ model, el }) {
   function update({ depth: n, scale: s, layer: l }) {
     if (drawn !== `${n} ${s}`) {
       const net = { enter, leave, layers: layers.slice(0, n), scale: s };
-      found = WIRINGS.map((wiring) => measured(wiring, net, points, targets));
+      found = wirings.map((wiring) => measured(wiring, net, points, targets));
       drawn = `${n} ${s}`;
     }
     for (const [kind, plot] of plots) {
@@ -58,11 +59,11 @@ function render({ model, el }) {
       const hidden = kind === "share" ? "plain" : null; // it has no shortcut
       plot.update({ x: logs[0].map((_, i) => i), at: l, label: number,
         low: -MOST, high: kind === "share" ? 0 : MOST,
-        series: Object.fromEntries(WIRINGS.map((name, i) => [name,
+        series: Object.fromEntries(wirings.map((name, i) => [name,
           name === hidden ? logs[i].map(() => null) : logs[i]])) });
     }
     const grown = found.map(({ spread }) => spread.at(-1) / spread[0]);
-    frame.note(`The signal at the exit, over that at the entrance: ${WIRINGS.map((name, i) =>
+    frame.note(`The signal at the exit, over that at the entrance: ${wirings.map((name, i) =>
       `${name} ${number(Math.log10(grown[i]))}`).join(", ")}.`);
     depth.set(DEPTHS.indexOf(n));
     scale.set(s);

@@ -34,12 +34,13 @@ def explore_depth(depth=32, scale=1.0, brief=False) -> Figure:
         depth: number of layers: 2, 6, 12, 18, 32, 50 or 100.
         scale: of the initial weights, between 0 and 3; 1 is the initialisation of nn.Linear,
             √6 = 2.45 that of He et al. There are no biases.
-        brief: show signal and gradient alone.
+        brief: show signal and gradient alone, of a plain stack and one with shortcuts.
     Source: chapter 7.
     """
     state = {"depth": depth, "scale": scale, "layer": depth // 2}
     net = start()
-    spreads = {kind: stack(kind, net, depth, scale)["spread"] for kind in WIRINGS}
+    wirings = WIRINGS[:2] if brief else WIRINGS
+    spreads = {kind: stack(kind, net, depth, scale)["spread"] for kind in wirings}
     picture = curves(range(depth + 1), spreads, "layer", "distances", yscale="log")
     ends = [f"{kind} {spread[-1]:.1g}" for kind, spread in spreads.items()]
     alt = (
