@@ -16,16 +16,16 @@ def never_myself(n):
     return i != j
 
 
-def neighbours(n, reach):
-    """Positions at most reach away, including the query's own."""
-    i, j = grid(n, n)
-    return (i - j).abs() <= reach
-
-
 def chunks(n, size):
     """The positions in the query's chunk of this size."""
     i, j = grid(n, n)
     return i // size == j // size
+
+
+def chunks_so_far(n, size):
+    """The positions in the query's chunk of this size, and in those before."""
+    i, j = grid(n, n)
+    return j // size <= i // size
 
 
 def prefix(n, length):
@@ -85,13 +85,14 @@ def turns(turn):
 
 def tree(parents):
     """The node itself and all its ancestors; the root is its own parent."""
-    return _steps(parents).matrix_power(len(parents)) > 0
-
-
-def _steps(parents):
-    """1 for the node itself and for its parent."""
     i, j = grid(len(parents), len(parents))
-    return ((i == j) | (parents[:, None] == j)).float()
+    return torch.linalg.inv(1.0 * (i == j) - _parent(parents)) > 0.5
+
+
+def _parent(parents):
+    """1 for the parent of each node but the root."""
+    i, j = grid(len(parents), len(parents))
+    return 1.0 * ((parents[:, None] == j) & (j < i))
 
 
 def _size(dice):
@@ -171,40 +172,42 @@ EXERCISES = [
     ),
     Exercise(
         "puzzles-2",
-        neighbours,
-        [(2, 0), (3, 1), (5, 1), (6, 2)],
-        {
-            "a reach that is one too short": lambda n, reach: neighbours(n, reach - 1),
-            "a mask of the past alone": lambda n, reach: neighbours(n, reach).tril(),
-            "a limit on one side only: i - j is negative for all of the future": lambda n, r: (
-                torch.ones(n, n).triu(-r) > 0
-            ),
-            "the far positions in place of the near ones": lambda n, r: (
-                ~neighbours(n, r)
-            ),
-        },
-        (
-            "How far is key j from query i? It may lie on either side.",
-            "(i - j).abs() is that distance.",
-            "It must be at most reach.",
-        ),
-        draw=_sizes(0),
-    ),
-    Exercise(
-        "puzzles-3",
         chunks,
         [(2, 1), (3, 2), (6, 2), (7, 3)],
         {
             "positions with the same place in their chunks": lambda n, size: (
                 grid(n, n)[0] % size == grid(n, n)[1] % size
             ),
-            "a window around each position": lambda n, size: neighbours(n, size - 1),
+            "a window around each position": lambda n, size: (
+                (grid(n, n)[0] - grid(n, n)[1]).abs() < size
+            ),
             "chunks whose future is hidden": lambda n, size: chunks(n, size).tril(),
         },
         (
             "Give each position the number of its chunk.",
             "Whole division does that: torch.arange(4) // 2 is 0, 0, 1, 1.",
             "When are query and key in one chunk? Compare the numbers of their chunks.",
+        ),
+        draw=_sizes(1),
+    ),
+    Exercise(
+        "puzzles-3",
+        chunks_so_far,
+        [(2, 1), (3, 2), (6, 2), (7, 3)],
+        {
+            "chunks that do not look back": chunks,
+            "a causal mask, which hides the rest of the chunk": lambda n, size: prefix(
+                n, 0
+            ),
+            "chunks that look ahead": lambda n, size: chunks_so_far(n, size).mT,
+            "chunks that see the earlier ones, but not themselves": lambda n, size: (
+                ~chunks_so_far(n, size).mT
+            ),
+        },
+        (
+            "It is a causal mask for chunks. What is the number of a position's chunk?",
+            "Whole division gives it: i // size for the query, j // size for the key.",
+            "The chunk of the key must not come later. How do the two numbers compare?",
         ),
         draw=_sizes(1),
     ),
@@ -410,9 +413,11 @@ EXERCISES = [
             (torch.tensor([0, *range(9)]),),
         ],
         {
-            "parents, and no further ancestors": lambda parents: _steps(parents) > 0,
+            "parents, and no further ancestors": lambda parents: (
+                _parent(parents) + torch.eye(len(parents)) > 0
+            ),
             "ancestors up to the grandparents": lambda parents: (
-                _steps(parents).matrix_power(2) > 0
+                (_parent(parents) + torch.eye(len(parents))).matrix_power(2) > 0
             ),
             "descendants in place of ancestors": lambda parents: tree(parents).mT,
             "a causal mask, whatever the branches": lambda parents: prefix(
@@ -420,9 +425,9 @@ EXERCISES = [
             ),
         },
         (
-            "One step leads to itself or to its parent: (i == j) | (parents[:, None] == j).",
-            "Two steps are that matrix times itself, n steps its n-th power.",
-            "matrix_power wants floats; its entries count the ways that lead there.",
+            "Let A be the matrix of parents. A @ A is that of grandparents; which is of oneself?",
+            "The sum of all powers of A is the inverse of I - A, as for a geometric series.",
+            "torch.linalg.inv wants floats: 1.0 * (...). Where is the inverse above 0.5?",
         ),
         draw=_tree_case,
     ),
