@@ -34,7 +34,6 @@ from benchmarks.recipes.common import RECIPE, SEEDS, record, run
 SMALL = {"num_epochs": 200, "num_examples": 600, "split": "val"}
 
 EXPERIMENTS = {
-    "s1-setting": [{"num_epochs": 200, "num_examples": 600, "name": "fra-eng"}],
     "eng-fra-mini": [{"num_epochs": 30}],
     "warmup-and-smoothing": [
         SMALL,
@@ -43,11 +42,6 @@ EXPERIMENTS = {
         SMALL | {"warmup_steps": 200, "label_smoothing": 0.1},
     ],
     "depth": [SMALL | {"num_layers": n} for n in (1, 2, 4, 6)],
-    "init": [
-        SMALL | {"name": name, "xavier": xavier}
-        for name in ("eng-fra-mini", "fra-eng")
-        for xavier in (False, True)
-    ],
 }
 
 

@@ -42,8 +42,8 @@ def _short(ours, theirs):
     return math.exp(min(0, 1 - theirs / ours))
 
 
-def _half(n):
-    return 0.5**n
+def _equal(n, orders):
+    return 1 / orders
 
 
 def _bleu(
@@ -52,7 +52,7 @@ def _bleu(
     k,
     match=Counter.__and__,
     penalty=_short,
-    weight=_half,
+    weight=_equal,
     counts=counts_in,
     length=nearest_length,
     skip=False,
@@ -60,11 +60,12 @@ def _bleu(
     """BLEU with replaceable parts; skip: leave out n-gram sizes without a match."""
     predicted = prediction.split()
     score = penalty(len(predicted), length(prediction, references))
-    for n in range(1, min(k, len(predicted)) + 1):
+    orders = min(k, len(predicted))
+    for n in range(1, orders + 1):
         ours = ngrams(predicted, n)
         matches = match(ours, counts(references, n)).total()
         if matches or not skip:
-            score *= (matches / ours.total()) ** weight(n)
+            score *= (matches / ours.total()) ** weight(n, orders)
     return score
 
 
@@ -212,8 +213,8 @@ EXERCISES = [
                 _bleu(*x, skip=True)
             ),
             "prediction and reference exchanged": lambda p, r, k: _bleu(r[0], [p], k),
-            "weights 1 / 2^(n - 1); here n-grams of length n weigh 1 / 2^n": lambda *x: (
-                _bleu(*x, weight=lambda n: 0.5 ** (n - 1))
+            "the textbook's weights 1 / 2^n; here all lengths weigh the same": lambda *x: (
+                _bleu(*x, weight=lambda n, orders: 0.5**n)
             ),
             "BLEU without the penalty for short predictions": lambda *x: _bleu(
                 *x, penalty=lambda ours, theirs: 1.0
@@ -223,9 +224,6 @@ EXERCISES = [
             ),
             "a zero for a prediction shorter than k: it is judged up to its own length": (
                 lambda p, r, k: _bleu(p, r, k) * (k <= len(p.split()))
-            ),
-            "equal weights 1 / k; here n-grams of length n weigh 1 / 2^n": lambda p, r, k: (
-                _bleu(p, r, k, weight=lambda n: 1 / k)
             ),
         },
         (
