@@ -42,6 +42,25 @@ class Model(Subject):
         return torch.tanh((X.cumsum(dim=1) @ self._W / steps)[:, last])
 
 
+class NextTokens(Subject):
+    """A decoder: logits of each sentence's next token, by its last one.
+
+    Args:
+        scores: (batch, last token, next token)
+    Shapes:
+        last: (batch,); result: (batch, vocabulary)
+    """
+
+    def __init__(self, scores: Tensor):
+        self._scores = scores
+
+    def __repr__(self):
+        return f"<a decoder of {len(self._scores)} sentences>"
+
+    def __call__(self, last):
+        return self._scores[torch.arange(len(last)), last]
+
+
 class Block(Subject):
     """norm(X + f(X)), X + f(norm(X)) or norm(f(X)), where f lies in [-1, 1].
 

@@ -3,14 +3,11 @@
 import torch
 
 from d2lmini.check.exercise import Exercise
-from d2lmini.check.subjects import EncoderBlockInParts, Net
+from d2lmini.check.subjects import EncoderBlockInParts, Net, NextTokens
 from d2lmini.masks import causal_mask, padding_mask
 from d2lmini.transformer import (
-    DecoderCache,
     EncoderBlock,
     TokenEmbedding,
-    TransformerDecoder,
-    cached_steps,
 )
 
 
@@ -31,21 +28,28 @@ def _cross_transposed(*sizes):
     return [*others, (*cross[:3], cross[4], cross[3])]
 
 
-def _caches(num_steps):
-    """The caches of a decoder with three layers and four heads of size 5 after num_steps tokens."""
-    with torch.random.fork_rng(), torch.no_grad():
-        torch.manual_seed(0)
-        decoder = TransformerDecoder(
-            9,
-            num_hiddens=20,
-            ffn_num_hiddens=16,
-            num_heads=4,
-            num_layers=3,
-            dropout=0.0,
-        )
-        return decoder(
-            torch.ones(6, num_steps, dtype=torch.long), torch.ones(6, 7, 20)
-        )[1]
+def written(decoder, batch, bos, eos, pad, num_steps, keeps=True, end=torch.all):
+    """Greedy decoding of a batch, until all sentences (or any) have ended."""
+    last, ended, steps = torch.full((batch,), bos), torch.zeros(batch) > 0, []
+    while len(steps) < num_steps and not end(ended):
+        best = decoder(last).argmax(-1)
+        last = torch.where(ended & keeps, pad, best)
+        steps.append(last)
+        ended = ended | (last == eos)
+    return torch.stack(steps, dim=1)
+
+
+def _replace(tokens, old, new):
+    return torch.where(tokens == old, new, tokens)
+
+
+def _decoding(batch, size, num_steps, seed=0):
+    """A decoder for a vocabulary of this size; 0 is pad, 2 bos, 3 eos."""
+    scores = torch.randn(
+        batch, size, size, generator=torch.Generator().manual_seed(seed)
+    )
+    scores[:, :, [0, 2]] -= 9.0  # never the best
+    return NextTokens(scores), batch, 2, 3, 0, num_steps
 
 
 def _blocks():
@@ -109,17 +113,6 @@ def _memory_case(dice):
     order = torch.arange(steps)
     order[:3] = torch.tensor([1, 2, 0])
     return dice.normal(batch, steps, num_hiddens), order
-
-
-def _caches_case(dice):
-    """The keys and values of self- and cross-attention for each layer."""
-    batch, heads, read, src_steps, size, layers = dice.sizes(6)
-    past, memory = (batch, heads, read, size), (batch, heads, src_steps, size)
-    caches = [
-        DecoderCache(*(dice.normal(*shape) for shape in (past, past, memory, memory)))
-        for _ in range(layers)
-    ]
-    return (caches,)
 
 
 def _block_case(dice):
@@ -304,36 +297,45 @@ EXERCISES = [
     ),
     Exercise(
         "transformer-3",
-        lambda caches: 0 if caches is None else cached_steps(caches),
-        [(None,), (_caches(1),), (_caches(4)[:1],), (_caches(4),)],
+        written,
+        [
+            _decoding(1, 5, 4, 1),
+            _decoding(2, 6, 9, 2),
+            _decoding(4, 7, 9, 5),
+            _decoding(5, 9, 6, 4),
+            _decoding(6, 6, 12, 3),
+        ],
         {
-            "a position that is always 0": lambda caches: 0,
-            "the number of layers": lambda caches: 0 if caches is None else len(caches),
-            "the number of heads: the steps are axis 2": lambda caches: (
-                0 if caches is None else caches[0].K.shape[1]
+            "sentences that go on after their end: each then gets pad": (
+                lambda *x: written(*x, keeps=False)
             ),
-            "the size of a head: the steps are axis 2": lambda caches: (
-                0 if caches is None else caches[0].K.shape[3]
+            "a batch that stops when the first sentence has ended": (
+                lambda *x: written(*x, end=torch.any)
             ),
-            "the number of sentences: the steps are axis 2": lambda caches: (
-                0 if caches is None else caches[0].K.shape[0]
+            "sentences without their eos": lambda d, n, bos, eos, pad, steps: _replace(
+                written(d, n, bos, eos, pad, steps), eos, pad
             ),
-            "four, the number of tensors in a block's cache": (
-                lambda caches: 0 if caches is None else len(caches[0])
+            "sentences that begin with bos": lambda d, n, bos, *x: torch.cat(
+                [torch.full((n, 1), bos), written(d, n, bos, *x)], dim=1
             ),
-            "the length of the memory": lambda caches: (
-                0 if caches is None else caches[0].memory_K.shape[2]
+            "steps that go on when all sentences have ended": lambda *x: written(
+                *x, end=lambda ended: False
             ),
-            "the position of the last token instead of the next": lambda caches: (
-                0 if caches is None else cached_steps(caches) - 1
+            "the least likely token in place of the likeliest": lambda d, *x: written(
+                lambda last: -d(last), *x
             ),
         },
         (
-            "A block's cache has K and V of the target so far, memory_K and memory_V.",
-            "K has the shape (batch, heads, steps so far, head_size).",
-            "How long is K along its axis of steps? And what if there is no cache yet?",
+            "Keep a boolean (batch,): which sentences have ended? At first none has.",
+            "torch.where(ended, pad, best) gives pad to those and the best token to the others.",
+            "After each step, ended = ended | (last == eos). When may the loop stop?",
         ),
-        draw=_caches_case,
+        draw=lambda dice: _decoding(
+            dice.number(2, 5),
+            dice.number(5, 9),
+            dice.number(3, 9),
+            dice.number(0, 10**6),
+        ),
     ),
     Exercise(
         "transformer-4",
