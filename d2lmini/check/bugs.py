@@ -135,7 +135,7 @@ def unscaled(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None 
     """Attention without the division by sqrt(head_size).
 
     Goes wrong: with wide heads the softmax is nearly one-hot and passes hardly any gradient.
-    Notice: weights of 0 and 1 at the first training step; training starts slowly.
+    Notice: weights of 0 and 1 at the first training step, the more so the wider the heads.
     Repair: divide the queries by math.sqrt(queries.shape[-1]).
     """
     weights = masked_softmax(queries @ keys.transpose(-2, -1), mask)
@@ -320,7 +320,7 @@ class PositionsDropped(PositionalEncoding):
 class OneLayer(EncoderStack):
     """Encoder stack that lists a single block num_layers times.
 
-    Goes wrong: there is one set of parameters for all layers.
+    Goes wrong: there is one set of parameters for all layers, where nobody meant to share them.
     Notice: the number of parameters does not grow with num_layers.
     Repair: create a block for each layer, in a comprehension.
     """
@@ -334,7 +334,7 @@ class OneLayer(EncoderStack):
 class ClonedLayers(EncoderStack):
     """Encoder stack whose blocks are deep copies of the first.
 
-    Goes wrong: all layers start from the same parameters, and training has to pull them apart.
+    Goes wrong: all layers start from the same parameters, as those of nn.TransformerEncoder do.
     Notice: before training, any two layers give the same output for the same input.
     Repair: create a block for each layer, in a comprehension.
     """
