@@ -9,7 +9,7 @@ def to_bytes(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     Returns:
         Integers (rows, columns), int8, and the scale of each row (rows, 1); for a vector, the
         vector and the scale 1.
-    Source: chapter 10.
+    Source: making it fast.
     """
     if weights.dim() < 2:
         return weights, weights.new_ones(1)
@@ -20,6 +20,6 @@ def to_bytes(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 def from_bytes(numbers: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     """Undo to_bytes, up to a rounding error of half a scale.
 
-    Source: chapter 10.
+    Source: making it fast.
     """
     return numbers * scale
