@@ -142,9 +142,7 @@ def code_cell(cell, kind, shows):
         if output.get("name") != "stderr":  # progress bars
             outputs.append(output)
     slide = typed(new_code_cell(cell.source, outputs=outputs), kind)
-    hidden = {"hide-input", "hide-cell", "remove-input"} & set(
-        cell.metadata.get("tags", [])
-    )
+    hidden = re.search("hide-|remove-input", str(cell.metadata.get("tags")))
     if hidden or shows == "output":
         slide.metadata.transient = {"remove_source": True}
     return slide
