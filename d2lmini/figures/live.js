@@ -26,9 +26,7 @@ function render({ model, el }) {
     ? lines({ title: same.y_is, xIs: same.x_is, onReach: (i) => state.set({ at: i }) })
     : matrix({ title: same.title, rowsAre: same.rows_are, columnsAre: same.columns_are,
       onReach: (text) => frame.explain(text) });
-  // Numbers stand in the cells as long as there is room for them.
-  const dense = !same.x && Object.values(runs()).some((run) => run.matrix[0].length > 8);
-  if (!same.x) part.element.classList.add(dense ? "dense" : "compact", `by-${same.group}`);
+  if (same.group) part.element.classList.add(`by-${same.group}`);
   const frame = figure(model, el, { state, title, controls: inputs.map((c) => c.element),
     parts: [part.element], help });
   model.on("change:runs", () => update(state.get()));
@@ -48,11 +46,15 @@ function render({ model, el }) {
         at: now.at, digits: 3 });
       return;
     }
-    const columns = run.matrix[0].map((_, j) => j % same.group);
+    // Numbers stand in the cells as long as there is room for them.
+    const dense = run.matrix[0].length > 16;
+    part.element.classList.toggle("dense", dense);
+    part.element.classList.toggle("compact", !dense);
+    const columns = same.columns ?? run.matrix[0].map((_, j) => j % same.group);
     part.update({ rows: same.rows, columns, top: 1, digits: dense ? null : 2,
       value: (i, j) => run.matrix[i][j],
-      explain: (i, j) => `${show(run.matrix[i][j], 3)}, of ${same.group_is} ${
-        Math.floor(j / same.group)}` });
+      explain: (i, j) => `${show(run.matrix[i][j], 3)}${
+        same.group ? `, of ${same.group_is} ${Math.floor(j / same.group)}` : ""}` });
   }
   update(first);
 }

@@ -23,8 +23,8 @@ class Live(Figure):
         controls: name -> (description, values, precomputed values); the first precomputed value
             is shown initially.
         same: what all results share. For curves: x, x_is, y_is and, if the axis should not end at
-            the largest number, high; for a matrix: title, rows, rows_are, columns_are and, as its
-            columns form groups, group (their size) and group_is.
+            the largest number, high; for a matrix: title, rows, rows_are, columns_are and either
+            columns or, if these form groups, group (their size) and group_is.
         tries, brief: as for Figure.
     Source: chapter 5.
     """
