@@ -129,7 +129,7 @@ EXERCISES = [
     Exercise(
         "attention-2",
         finder,
-        [_rule(16, 4), _rule(32, 8), _rule(64, 16)],
+        [_rule(20, 5), _rule(32, 8), _rule(64, 16)],
         {
             "no matrices: words and questions as they are": lambda words, questions: (
                 1000 * torch.eye(words.shape[1]),
@@ -147,7 +147,7 @@ EXERCISES = [
         (
             "W_q can undo the rotation. What should questions @ W_q be?",
             "W_k may stay the identity: a word's product with itself is the largest.",
-            "torch.linalg.lstsq(A, B).solution is the X with A @ X = B. How large must X be?",
+            "torch.linalg.lstsq(A, B).solution is the X with A @ X = B. What makes scores large?",
         ),
         effect=smallest_weight_of_twenty,
         draw=lambda dice: _rule(60, dice.number(5, 12), seed=dice.number(0, 10**6)),

