@@ -43,22 +43,23 @@ class Model(Subject):
 
 
 class NextTokens(Subject):
-    """A decoder: logits of each sentence's next token, by its last one.
+    """A decoder: logits of each sentence's next token, by its last one and their number.
 
     Args:
-        scores: (batch, last token, next token)
+        scores: (steps, batch, last token, next token)
     Shapes:
-        last: (batch,); result: (batch, vocabulary)
+        tokens: (batch, steps so far); result: (batch, vocabulary)
     """
 
     def __init__(self, scores: Tensor):
         self._scores = scores
 
     def __repr__(self):
-        return f"<a decoder of {len(self._scores)} sentences>"
+        return f"<a decoder of {self._scores.shape[1]} sentences>"
 
-    def __call__(self, last):
-        return self._scores[torch.arange(len(last)), last]
+    def __call__(self, tokens):
+        scores = self._scores[tokens.shape[1] - 1]
+        return scores[torch.arange(len(tokens)), tokens[:, -1]]
 
 
 class Block(Subject):

@@ -30,13 +30,12 @@ def _cross_transposed(*sizes):
 
 def written(decoder, batch, bos, eos, pad, num_steps, keeps=True, end=torch.all):
     """Greedy decoding of a batch, until all sentences (or any) have ended."""
-    last, ended, steps = torch.full((batch,), bos), torch.zeros(batch) > 0, []
-    while len(steps) < num_steps and not end(ended):
-        best = decoder(last).argmax(-1)
-        last = torch.where(ended & keeps, pad, best)
-        steps.append(last)
+    tokens, ended = torch.full((batch, 1), bos), torch.zeros(batch) > 0
+    while tokens.shape[1] <= num_steps and not end(ended):
+        last = torch.where(ended & keeps, pad, decoder(tokens).argmax(-1))
+        tokens = torch.cat([tokens, last[:, None]], dim=1)
         ended = ended | (last == eos)
-    return torch.stack(steps, dim=1)
+    return tokens[:, 1:]
 
 
 def _replace(tokens, old, new):
@@ -44,12 +43,12 @@ def _replace(tokens, old, new):
 
 
 def _decoding(batch, size, num_steps, seed=0):
-    """A decoder for a vocabulary of this size; 0 is pad, 2 bos, 3 eos."""
-    scores = torch.randn(
-        batch, size, size, generator=torch.Generator().manual_seed(seed)
-    )
-    scores[:, :, [0, 2]] -= 9.0  # never the best
-    return NextTokens(scores), batch, 2, 3, 0, num_steps
+    """A decoder for a vocabulary of this size, and ids of bos, eos and pad."""
+    source = torch.Generator().manual_seed(seed)
+    bos, eos, pad = torch.randperm(size, generator=source)[:3].tolist()
+    scores = torch.randn(num_steps, batch, size, size, generator=source)
+    scores[..., bos] -= 9.0  # never the best
+    return NextTokens(scores), batch, bos, eos, pad, num_steps
 
 
 def _blocks():

@@ -26,7 +26,7 @@ function render({ model, el }) {
     ? lines({ title: same.y_is, xIs: same.x_is, onReach: (i) => state.set({ at: i }) })
     : matrix({ title: same.title, rowsAre: same.rows_are, columnsAre: same.columns_are,
       onReach: (text) => frame.explain(text) });
-  if (same.group) part.element.classList.add(`by-${same.group}`);
+  if (!same.x) part.element.classList.add("tall", `by-${same.group}`);
   const frame = figure(model, el, { state, title, controls: inputs.map((c) => c.element),
     parts: [part.element], help });
   model.on("change:runs", () => update(state.get()));
