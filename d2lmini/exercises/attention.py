@@ -147,7 +147,7 @@ EXERCISES = [
         (
             "W_q can undo the rotation. What should questions @ W_q be?",
             "W_k may stay the identity: a word's product with itself is the largest.",
-            "torch.linalg.lstsq(A, B).solution is the X with A @ X = B. What makes scores large?",
+            "torch.linalg.pinv(A) @ B is the X with A @ X = B. What makes scores large?",
         ),
         effect=smallest_weight_of_twenty,
         draw=lambda dice: _rule(60, dice.number(5, 12), seed=dice.number(0, 10**6)),
