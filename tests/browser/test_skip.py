@@ -5,7 +5,6 @@ import pytest
 PLACES = {
     "12-reading-a-verdict": {"Skip to figure": "figure-verdict"},
     "05-several-heads": {
-        "Skip to figure: One head, or two": "figure-first",
         "Skip to figure: Where trained heads look": "figure-live",
         "Skip to figure: Heads: who reads which features?": "figure-heads",
     },
