@@ -135,7 +135,7 @@ def unscaled(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None 
     """Attention without the division by sqrt(head_size).
 
     Goes wrong: with wide heads the softmax is nearly one-hot and passes hardly any gradient.
-    Notice: weights near 0 and 1 before training, the more so the wider the heads.
+    Notice: weights of 0 and 1 at the first training step, the more so the wider the heads.
     Repair: divide the queries by math.sqrt(queries.shape[-1]).
     """
     weights = masked_softmax(queries @ keys.transpose(-2, -1), mask)
