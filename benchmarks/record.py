@@ -26,6 +26,7 @@ from benchmarks.recipes import (
     stories,
     trajectories,
     translator,
+    without_ffn,
 )
 from benchmarks.recipes.common import RECIPE, SEEDS, record, run
 
@@ -65,6 +66,7 @@ MODULES = (
     padding,
     reversing,
     root,
+    without_ffn,
 )
 for module in MODULES:
     RUNS |= dict.fromkeys(module.EXPERIMENTS, module.run)
@@ -86,6 +88,7 @@ SEEDS_OF = dict.fromkeys(
         "multi30k-reversed",
         "attention-cost",
         "museum",
+        "without-ffn",
     ],
     range(3),
 )

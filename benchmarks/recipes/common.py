@@ -28,7 +28,6 @@ from d2lmini import (
     read_pairs,
     train_seq2seq,
     try_gpu,
-    xavier_init,
 )
 from d2lmini.data.catalogue import EMBEDDED, REGISTRY
 from d2lmini.data.registry import columns_of, find_paths, splits_of
@@ -131,7 +130,6 @@ def run(
     name="eng-fra-mini",
     num_examples=None,
     num_layers=2,
-    xavier=False,
     split="test",
     **training,
 ):
@@ -140,8 +138,6 @@ def run(
     data = BATCH_SIZE, NUM_STEPS, num_examples, name
     train_iter, *vocabs = load_data_nmt(*data)
     net = make_net(*vocabs, num_layers)
-    if xavier:
-        xavier_init(net)
     start = time.perf_counter()
     history = train_seq2seq(
         net, train_iter, LR, num_epochs, vocabs[1], try_gpu(), **training
