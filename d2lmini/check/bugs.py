@@ -52,7 +52,7 @@ def swapped_mask(
     """Attention that takes True for "hide".
 
     Goes wrong: it attends only to what should be hidden, the padding or the future.
-    Notice: training loss falls at once, but predictions are worthless.
+    Notice: real words change nothing, the padding does; if causal, the loss falls at once.
     Repair: pass the mask as it is; check what True means in each mask.
     """
     hidden = None if mask is None else ~mask
@@ -135,7 +135,7 @@ def unscaled(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None 
     """Attention without the division by sqrt(head_size).
 
     Goes wrong: with wide heads the softmax is nearly one-hot and passes hardly any gradient.
-    Notice: weights of 0 and 1 at the first training step, the more so the wider the heads.
+    Notice: weights near 0 and 1 at the first training step, the more so the wider the heads.
     Repair: divide the queries by math.sqrt(queries.shape[-1]).
     """
     weights = masked_softmax(queries @ keys.transpose(-2, -1), mask)
