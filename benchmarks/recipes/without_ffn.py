@@ -76,7 +76,7 @@ def train_on_pieces(num_layers, change):
         [(normalise(a), normalise(b)) for a, b in read_pairs("multi30k", split)]
         for split in ("train", "val")
     )
-    translator = make_translator(pairs, 4000, (128, 512, 4, num_layers, 0.1))
+    translator = make_translator(pairs, 4000, (64, 256, 4, num_layers, 0.1))
     change(translator.net)
     sources, references = [german for german, _ in val], [[e] for _, e in val]
     curve = fit(translator, pairs, (sources, references), **TRAINING)
