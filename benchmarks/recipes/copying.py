@@ -4,6 +4,7 @@ python -m benchmarks.recipes.copying saves the two nets of the chapter's first f
 """
 
 import torch
+from torch import nn
 
 from benchmarks.recipes.common import commit, from_chapter
 from d2lmini.support.chapters import CHAPTERS
@@ -12,7 +13,13 @@ from d2lmini.support.files import write_tensors
 from d2lmini.support.ledger import RESULTS
 
 UPDATES = 150, 300, 600, 1800, 5400
-NETS = "one code", "one code, 4 × as wide", "mean of all states", "attention"
+NETS = (
+    "one code",
+    "one code, 4 × as wide",
+    "mean of all states",
+    "attention",
+    "attention, 8 a place",
+)
 EXPERIMENTS = {
     "copying": [{"net": net, "updates": n} for net in NETS for n in UPDATES],
 }
@@ -39,8 +46,23 @@ def nets():
             own, _ = self.decoder(self.embedding(written), states.mean(1)[None])
             return self.output(own)
 
+    class EightAPlace(chapter["Copier"]):
+        """Attention to eight numbers a place, 128 in all for sixteen digits; no code."""
+
+        def __init__(self):
+            super().__init__()
+            self.key, self.query = nn.Linear(state, 8), nn.Linear(state, 8)
+            self.output = nn.Linear(state + 8, chapter["NUM_DIGITS"])
+
+        def forward(self, digits, written):
+            kept = self.key(self.encoder(self.embedding(digits))[0])  # (batch, read, 8)
+            own, _ = self.decoder(self.embedding(written))
+            weights = torch.softmax(self.query(own) @ kept.mT, dim=-1)
+            return self.output(torch.cat([own, weights @ kept], dim=-1))
+
     makers = chapter["Copier"], lambda: chapter["Copier"](4 * state), MeanOfStates
-    return dict(zip(NETS, (*makers, chapter["LookingBack"]), strict=True)), chapter
+    makers = *makers, chapter["LookingBack"], EightAPlace
+    return dict(zip(NETS, makers, strict=True)), chapter
 
 
 def run(seed, net, updates):
