@@ -25,6 +25,7 @@ EXPERIMENTS = {
             ("norm alone", 32),
             ("norm alone", 100),
             ("post-norm", 100),
+            ("free path", 100),
             ("pre-norm", 100),
         )
         for lr in (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)
@@ -45,8 +46,8 @@ def run(seed, net, depth, eps, lr=None):
     torch.set_num_threads(1)
     chapter = from_chapter(
         CHAPTERS["addnorm"], "DeepNet", "points", "wanted", "learn", "last_losses",
-        "good_start", "idle_start", "silent_start", "ResidualNet", "ScaledNet",
-        "NormedNet",
+        "good_start", "identity_start", "zero_start", "ResidualNet", "ScaledNet",
+        "NormedNet", "FreePathNet",
     )  # fmt: skip
 
     class NormAlone(chapter["DeepNet"]):
@@ -61,12 +62,13 @@ def run(seed, net, depth, eps, lr=None):
     makers = {
         "plain": chapter["DeepNet"],
         "good start": chapter["good_start"],
-        "idle start": chapter["idle_start"],
+        "idle start": chapter["identity_start"],
         "shortcuts": chapter["ResidualNet"],
-        "silent start": chapter["silent_start"],
+        "silent start": chapter["zero_start"],
         "scaled shortcuts": chapter["ScaledNet"],
         "norm alone": NormAlone,
         "post-norm": lambda depth: chapter["NormedNet"](depth, "post-norm"),
+        "free path": chapter["FreePathNet"],
         "pre-norm": lambda depth: chapter["NormedNet"](depth, "pre-norm"),
     }
     torch.manual_seed(seed)
