@@ -28,7 +28,7 @@ def smallest_weight_one_back(matrices, num_steps):
 def finder(words, questions):
     """The turn back, by least squares, and the identity."""
     back = torch.linalg.lstsq(questions, words).solution
-    return 1000 * back, torch.eye(words.shape[1])
+    return 10_000 * back, torch.eye(words.shape[1])
 
 
 def smallest_weight_of_twenty(matrices, words, questions):
@@ -132,15 +132,15 @@ EXERCISES = [
         [_rule(20, 5), _rule(32, 8), _rule(64, 16)],
         {
             "no matrices: words and questions as they are": lambda words, questions: (
-                1000 * torch.eye(words.shape[1]),
+                10_000 * torch.eye(words.shape[1]),
                 torch.eye(words.shape[1]),
             ),
             "the right turn, with scores too small to decide": lambda words, questions: (
-                finder(words, questions)[0] / 1000,
+                finder(words, questions)[0] / 10_000,
                 torch.eye(words.shape[1]),
             ),
             "the turn from words to questions, once more": lambda words, questions: (
-                1000 * torch.linalg.lstsq(words, questions).solution,
+                10_000 * torch.linalg.lstsq(words, questions).solution,
                 torch.eye(words.shape[1]),
             ),
         },
