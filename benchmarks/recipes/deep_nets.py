@@ -47,7 +47,7 @@ def run(seed, net, depth, eps, lr=None):
     chapter = from_chapter(
         CHAPTERS["addnorm"], "DeepNet", "points", "wanted", "learn", "last_losses",
         "good_start", "identity_start", "zero_start", "ResidualNet", "ScaledNet",
-        "NormedNet", "FreePathNet",
+        "NormedNet", "DirectLinesNet",
     )  # fmt: skip
 
     class NormAlone(chapter["DeepNet"]):
@@ -68,7 +68,7 @@ def run(seed, net, depth, eps, lr=None):
         "scaled shortcuts": chapter["ScaledNet"],
         "norm alone": NormAlone,
         "post-norm": lambda depth: chapter["NormedNet"](depth, "post-norm"),
-        "free path": chapter["FreePathNet"],
+        "free path": chapter["DirectLinesNet"],
         "pre-norm": lambda depth: chapter["NormedNet"](depth, "pre-norm"),
     }
     torch.manual_seed(seed)
