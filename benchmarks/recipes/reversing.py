@@ -1,4 +1,4 @@
-"""Runs of chapter 7: twelve blocks with norms before or after, or none, that reverse digits."""
+"""Runs of chapter 7: twelve blocks with norms before or after that reverse digits."""
 
 import torch
 from torch.nn import functional as F
@@ -9,7 +9,6 @@ from d2lmini.support.chapters import CHAPTERS
 EXPERIMENTS = {
     "reversing": [
         {"net": "pre-norm"},
-        {"net": "no norms"},
         *(
             {"net": "post-norm"} | other
             for other in ({}, {"warm": 40}, {"lr": 0.003}, {"depth": 2})
