@@ -25,6 +25,7 @@ EXPERIMENTS = {
             ("norm alone", 32),
             ("norm alone", 100),
             ("post-norm", 100),
+            ("smaller additions", 100),
             ("free path", 100),
             ("pre-norm", 100),
         )
@@ -68,6 +69,9 @@ def run(seed, net, depth, eps, lr=None):
         "scaled shortcuts": chapter["ScaledNet"],
         "norm alone": NormAlone,
         "post-norm": lambda depth: chapter["NormedNet"](depth, "post-norm"),
+        "smaller additions": lambda depth: chapter["NormedNet"](
+            depth, "post-norm", depth**0.5
+        ),
         "free path": chapter["DirectLinesNet"],
         "pre-norm": lambda depth: chapter["NormedNet"](depth, "pre-norm"),
     }
