@@ -26,6 +26,8 @@ EXPERIMENTS = {
             ("norm alone", 100),
             ("post-norm", 100),
             ("smaller additions", 100),
+            ("smaller start", 100),
+            ("smaller steps", 100),
             ("free path", 100),
             ("pre-norm", 100),
         )
@@ -48,7 +50,7 @@ def run(seed, net, depth, eps, lr=None):
     chapter = from_chapter(
         CHAPTERS["addnorm"], "DeepNet", "points", "wanted", "learn", "last_losses",
         "good_start", "identity_start", "zero_start", "ResidualNet", "ScaledNet",
-        "NormedNet", "DirectLinesNet",
+        "NormedNet", "DirectLinesNet", "scaled",
     )  # fmt: skip
 
     class NormAlone(chapter["DeepNet"]):
@@ -60,6 +62,12 @@ def run(seed, net, depth, eps, lr=None):
                 h = F.layer_norm(layer(torch.relu(h)), (16,))
             return self.leave(h)[..., 0]
 
+    def post_norm(depth, divide, factor):
+        """Post-norm; divided additions make steps smaller, a factor the start larger."""
+        return chapter["scaled"](
+            chapter["NormedNet"](depth, "post-norm", divide), factor
+        )
+
     makers = {
         "plain": chapter["DeepNet"],
         "good start": chapter["good_start"],
@@ -69,9 +77,9 @@ def run(seed, net, depth, eps, lr=None):
         "scaled shortcuts": chapter["ScaledNet"],
         "norm alone": NormAlone,
         "post-norm": lambda depth: chapter["NormedNet"](depth, "post-norm"),
-        "smaller additions": lambda depth: chapter["NormedNet"](
-            depth, "post-norm", depth**0.5
-        ),
+        "smaller additions": lambda depth: post_norm(depth, depth**0.5, 1),
+        "smaller start": lambda depth: post_norm(depth, 1, depth**-0.5),
+        "smaller steps": lambda depth: post_norm(depth, depth**0.5, depth**0.5),
         "free path": chapter["DirectLinesNet"],
         "pre-norm": lambda depth: chapter["NormedNet"](depth, "pre-norm"),
     }
