@@ -82,6 +82,10 @@ def show_part(*parts):
             boxes[x, row] = (x, y, 1.75, 0.22, name, kind if lit else "plain")
             if row:
                 arrows.append(([(x + 0.875, y - 0.1), (x + 0.875, y)], ""))
+            if lit and name == "add & norm":  # the shortcut around the part below
+                around, below = x + 1.84, y - 0.37
+                path = [(x + 0.875, below), (around, below), (around, y + 0.11)]
+                arrows.append(([*path, (x + 1.75, y + 0.11)], ""))
     memory = 0.15 + 0.32 * 4 + 0.11  # cross-attention
     top = 0.15 + 0.32 * 5 + 0.22
     path = [(1.025, top), (1.025, top + 0.15), (2.15, top + 0.15), (2.15, memory)]
