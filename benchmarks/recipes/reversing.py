@@ -1,7 +1,6 @@
 """Runs of chapter 7: blocks that reverse digits, by place of the norm and of the dropout."""
 
 import torch
-from torch import nn
 from torch.nn import functional as F
 
 from benchmarks.recipes.common import from_chapter
@@ -37,11 +36,12 @@ def run(seed, net, depth=12, lr=0.01, warm=1, dropout=None):
     """
     torch.set_num_threads(1)
     chapter = from_chapter(CHAPTERS["addnorm"], "Block", "Reverser")
-    drop = nn.Dropout(RECIPES["reversing-dropout"]["p"])
 
     class DroppingBlock(chapter["Block"]):
         def wire(self, X, part, norm):
-            drop.train(self.training)
+            def drop(X):
+                return F.dropout(X, RECIPES["reversing-dropout"]["p"], self.training)
+
             Y = part(norm(X) if self.kind == "pre-norm" else X)
             total = X + drop(Y) if dropout == "branch" else drop(X + Y)
             return norm(total) if self.kind == "post-norm" else total
@@ -50,11 +50,10 @@ def run(seed, net, depth=12, lr=0.01, warm=1, dropout=None):
         digits = torch.randint(8, (number, 5))
         return F.cross_entropy(reverser(digits).flatten(0, 1), digits.flip(1).flatten())
 
+    if dropout:
+        chapter["Block"] = DroppingBlock  # Reverser builds what stands here
     torch.manual_seed(seed)
     reverser = chapter["Reverser"](net, depth)
-    if dropout:
-        for block in reverser.blocks:
-            block.__class__ = DroppingBlock
     optimizer = torch.optim.Adam(reverser.parameters(), lr=lr)
     rise = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(1, (step + 1) / warm)
