@@ -49,7 +49,7 @@ def run(seed, net, depth, eps, lr=None):
     torch.set_num_threads(1)
     chapter = from_chapter(
         CHAPTERS["addnorm"], "DeepNet", "points", "wanted", "learn", "last_losses",
-        "good_start", "identity_start", "zero_start", "ResidualNet", "ScaledNet",
+        "he_start", "identity_start", "zero_start", "ResidualNet", "ScaledNet",
         "NormedNet", "DirectLinesNet", "scaled",
     )  # fmt: skip
 
@@ -70,7 +70,7 @@ def run(seed, net, depth, eps, lr=None):
 
     makers = {
         "plain": chapter["DeepNet"],
-        "good start": chapter["good_start"],
+        "good start": chapter["he_start"],
         "idle start": chapter["identity_start"],
         "shortcuts": chapter["ResidualNet"],
         "silent start": chapter["zero_start"],

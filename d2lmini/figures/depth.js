@@ -9,7 +9,6 @@ const MOST = 6; // powers of ten shown, upwards and downwards
 const KINDS = {
   spread: "Signal: how far apart the points are",
   gradient: "Gradient: what comes back",
-  share: "Share of the stream that came by the shortcut",
 };
 
 function render({ model, el }) {
@@ -35,7 +34,6 @@ function render({ model, el }) {
     controls: [depth, scale].map((c) => c.element),
     parts: plots.map(([, plot]) => plot.element),
     help: "Before any training; axes in powers of ten. Move a marker from layer to layer.",
-    brief: { parts: plots.slice(0, 2).map(([, plot]) => plot.element) },
   });
   for (const [, plot] of plots) plot.element.classList.add("four");
   const number = (log) => {
@@ -56,11 +54,9 @@ function render({ model, el }) {
     for (const [kind, plot] of plots) {
       const logs = found.map((one) => one[kind].map((v) =>
         Math.max(-MOST, Math.min(MOST, Math.log10(v)))));
-      const hidden = kind === "share" ? "plain" : null; // it has no shortcut
       plot.update({ x: logs[0].map((_, i) => i), at: l, label: number,
-        low: -MOST, high: kind === "share" ? 0 : MOST,
-        series: Object.fromEntries(wirings.map((name, i) => [name,
-          name === hidden ? logs[i].map(() => null) : logs[i]])) });
+        low: -MOST, high: MOST,
+        series: Object.fromEntries(wirings.map((name, i) => [name, logs[i]])) });
     }
     const grown = found.map(({ spread }) => spread.at(-1) / spread[0]);
     frame.note(`The signal at the exit, over that at the entrance: ${wirings.map((name, i) =>

@@ -17,12 +17,12 @@ TRIES = [
     (
         "Silent branches",
         {"scale": 0.0},
-        "Every branch adds nothing: three wirings pass everything on, plain layers nothing.",
+        "Every branch adds nothing: three wirings pass the signal on, plain layers nothing.",
     ),
     (
         "A hundred layers",
         {"depth": 100, "layer": 100},
-        "Both norms keep the sizes in bounds. In which of the two is what entered still there?",
+        "Both norms keep signal and gradient in bounds. Shortcuts alone let both grow.",
     ),
 ]
 
@@ -34,7 +34,7 @@ def explore_depth(depth=32, scale=1.0, brief=False) -> Figure:
         depth: number of layers: 2, 6, 12, 18, 32, 50 or 100.
         scale: of the initial weights, between 0 and 3; 1 is the initialisation of nn.Linear,
             √6 = 2.45 that of He et al. There are no biases.
-        brief: show signal and gradient alone, of a plain stack and one with shortcuts.
+        brief: show a plain stack and one with shortcuts alone.
     Source: chapter 7.
     """
     state = {"depth": depth, "scale": scale, "layer": depth // 2}
@@ -72,33 +72,21 @@ def start():
 
 
 def stack(kind, net, depth, scale):
-    """Compute, at each depth of a stack, the spread of the points, the size of the gradient and
-    the share of the stream that came by the shortcut, in double precision.
-    """
+    """Compute the spread of the points and the size of the gradient at each depth of a stack."""
     net = {name: tensor.double() for name, tensor in net.items()}
     layers = net["layers"][:depth] * scale / 127 / WIDTH**0.5
     h = (net["points"] @ net["enter"].T).requires_grad_()
-    streams, carried = [h], [h]
+    streams = [h]
     for W in layers:
         read = F.layer_norm(h, (WIDTH,)) if kind == "pre-norm" else h
         made = torch.relu(read) @ W.T
         h = made if kind == "plain" else h + made
-        kept = carried[-1] * (kind != "plain")
-        if kind == "post-norm":
-            kept = (kept - kept.mean(-1, keepdim=True)) / (
-                h.var(-1, correction=0) + 1e-5
-            ).sqrt()[:, None]
-            h = F.layer_norm(h, (WIDTH,))
+        h = F.layer_norm(h, (WIDTH,)) if kind == "post-norm" else h
         streams.append(h)
-        carried.append(kept)
     seen = F.layer_norm(h, (WIDTH,)) if kind == "pre-norm" else h
     loss = (seen @ net["leave"] - net["targets"]).square().mean()
     gradients = torch.autograd.grad(loss, streams)
     return {
         "spread": [(h - h.mean(0)).square().mean().sqrt().item() for h in streams],
         "gradient": [g.norm().item() for g in gradients],
-        "share": [
-            (kept.norm() / h.norm().clamp(min=1e-300)).item()
-            for kept, h in zip(carried, streams, strict=True)
-        ],
     }

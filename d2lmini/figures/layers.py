@@ -14,26 +14,25 @@ TRIES = [
     ),
     (
         "Steps and features at once",
-        {"layer": "wrong"},
+        {"layer": "wrong", "amounts": [2.0, 0.0, 0.0, 0.0]},
         "The whole sentence of a2 notices, later positions and earlier ones.",
     ),
     (
         "Batch normalisation",
-        {"layer": "batch"},
+        {"layer": "batch", "amounts": [2.0, 0.0, 0.0, 0.0]},
         "Both sentences notice, though only a2 has changed.",
     ),
 ]
 
 
-def explore_layers(position=2, amounts=(2.0, 0.0, 0.0, 0.0)) -> Figure:
+def explore_layers(position=2) -> Figure:
     """Show which positions a layer affects if one token changes, in two sentences of three tokens.
 
     Args:
         position: the token to change, 0 to 5.
-        amounts: the changes of its four features.
     Source: chapter 7.
     """
-    state = {"layer": "layer", "position": position, "amounts": list(amounts)}
+    state = {"layer": "layer", "position": position, "amounts": [0.0] * 4}
     generator = torch.Generator().manual_seed(0)
     X, Y = torch.randn(2, 6, 4, generator=generator)
     positions = ["a0", "a1", "a2", "b0", "b1", "b2"]
@@ -53,7 +52,7 @@ def explore_layers(position=2, amounts=(2.0, 0.0, 0.0, 0.0)) -> Figure:
         "wrong": lambda X: layer_norm((X + Y).view(2, 3, 4), [3, 4]).view(6, 4),
     }
     changed = X.clone()
-    changed[position] += torch.tensor(amounts)
+    changed[position, 0] += 2
     changes = {
         name: (compute(changed) - compute(X)).abs() for name, compute in layers.items()
     }
@@ -65,7 +64,8 @@ def explore_layers(position=2, amounts=(2.0, 0.0, 0.0, 0.0)) -> Figure:
     picture = panels([changes[n] for n in norms], norms.values(), positions)
     alt = (
         "Six positions of two sentences with four features each, and how much each number "
-        f"changes, under three norms, when {positions[position]} does. Rows that change: "
+        f"changes, under three norms, when 2 is added to a feature of {positions[position]}. "
+        "Rows that change: "
         + "; ".join(f"{norms[n]}: {noticed[n]}" for n in norms)
         + "."
     )

@@ -22,36 +22,30 @@ function backThroughNorm({ y, size }, g) {
   return g.map((v, k) => (v - mean - y[k] * along) / size);
 }
 
-// For one point, layer by layer: the stream; the part that came all the way by the shortcut; and the
-// gradient of (answer - target)^2 with respect to the stream.
+// For one point, layer by layer: the stream, and the gradient of (answer - target)^2 with respect to
+// it.
 function through(wiring, { enter, leave, layers, scale }, point, target) {
   const weights = layers.map((W) => W.map((row) => row.map((v) => v * scale)));
   const stream = [times(enter, point)];
-  const carried = [stream[0]];
   const back = []; // for each layer: from the gradient of its output to that of its input
   for (const W of weights) {
-    const [h, k] = [stream.at(-1), carried.at(-1)];
+    const h = stream.at(-1);
     if (wiring === "pre-norm") {
       const inner = norm(h);
       stream.push(add(h, times(W, relu(inner.y))));
-      carried.push(k);
       back.push((g) => add(g, backThroughNorm(inner, gate(inner.y, backThrough(W, g)))));
       continue;
     }
     const made = times(W, relu(h));
     if (wiring === "plain") {
       stream.push(made);
-      carried.push(k.map(() => 0));
       back.push((g) => gate(h, backThrough(W, g)));
     } else if (wiring === "shortcuts") {
       stream.push(add(h, made));
-      carried.push(k);
       back.push((g) => add(g, gate(h, backThrough(W, g))));
     } else {
       const outer = norm(add(h, made));
-      const mean = meanOf(k);
       stream.push(outer.y);
-      carried.push(k.map((v) => (v - mean) / outer.size));
       back.push((g) => {
         const within = backThroughNorm(outer, g);
         return add(within, gate(h, backThrough(W, within)));
@@ -63,15 +57,14 @@ function through(wiring, { enter, leave, layers, scale }, point, target) {
   const g = leave.map((v) => 2 * (dot(leave, seen) - target) * v);
   const gradients = [wiring === "pre-norm" ? backThroughNorm(last, g) : g];
   for (const step of back.toReversed()) gradients.unshift(step(gradients[0]));
-  return { stream, carried, gradients };
+  return { stream, gradients };
 }
 
 // The norm of several vectors together
 const size = (vectors) => Math.sqrt(vectors.reduce((sum, x) => sum + dot(x, x), 0));
 
 // At each depth, over all points: the spread of their streams (root mean square of the distance from
-// their mean, per feature), the size of the gradient of the mean squared error, and the share of the
-// stream that came by the shortcut.
+// their mean, per feature) and the size of the gradient of the mean squared error.
 export function measured(wiring, net, points, targets) {
   const runs = points.map((point, n) => through(wiring, net, point, targets[n]));
   const places = runs[0].stream.map((_, l) => l);
@@ -83,7 +76,5 @@ export function measured(wiring, net, points, targets) {
       return size(away) / Math.sqrt(all.length * middle.length);
     }),
     gradient: places.map((l) => size(runs.map((run) => run.gradients[l])) / runs.length),
-    share: places.map((l) =>
-      size(runs.map((run) => run.carried[l])) / size(runs.map((run) => run.stream[l])) || 0),
   };
 }

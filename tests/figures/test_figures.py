@@ -189,14 +189,12 @@ def test_what_is_said_of_deep_stacks_is_so():
     usual, better = (exits("spread", 32, scale) for scale in (1.0, 2.45))
     assert usual["plain"] < 1e-12 and better["plain"] > 1e-3
     assert better["shortcuts"] > 1e3
-    silent = exits("share", 32, 0.0)
-    assert silent.pop("plain") == 0 and min(silent.values()) > 0.99
+    silent = exits("spread", 32, 0.0)
+    assert silent.pop("plain") == 0 and min(silent.values()) > 0.1
     for scale in (1.0, 2.45):
-        spread, share = (exits(what, 100, scale) for what in ("spread", "share"))
+        spread = exits("spread", 100, scale)
         assert all(0.01 < spread[kind] < 10 for kind in ("post-norm", "pre-norm"))
-        assert share["post-norm"] < 0.2 * share["pre-norm"]
-        share = exits("share", 32, scale)  # a norm after the sum divides both alike
-        assert 0.3 < share["post-norm"] / share["shortcuts"] < 3
+        assert spread["shortcuts"] > 100
 
 
 @pytest.mark.parametrize("make", [live_curves, live_matrix])

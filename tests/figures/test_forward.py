@@ -472,7 +472,7 @@ def test_luck_is_drawn_by_the_probabilities(browser):
 
 
 def test_the_stacks_of_chapter_6_agree(browser):
-    """Signal and gradient in every wiring, as autograd has them, and what a shortcut carries."""
+    """Signal and gradient in every wiring, as autograd has them."""
     page = page_of(browser, "stack.js")
     for depth, scale in ((6, 1.0), (32, 2.45), (100, 0.5)):
         net = depth_figure.start()
