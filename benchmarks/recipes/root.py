@@ -28,9 +28,25 @@ RECIPES = {"root": {"d_k": 128, "batch_size": 64}}
 
 
 def run(seed, layer, lr, updates):
-    """Train a layer to fetch the value of the word asked for; the weight on that word."""
+    """Train a layer to fetch the value of the word asked for.
+
+    right: the mean weight on that word; stuck: of the 64 questions, how many give it less than half.
+    """
     torch.set_num_threads(1)
     chapter = from_chapter(CHAPTERS["attention"], "Finder", "learn_to_find")
     torch.manual_seed(seed)
     finder = chapter["Finder"](*LAYERS[layer])
-    return {"seed": seed, "right": chapter["learn_to_find"](finder, lr, updates)}
+    right = chapter["learn_to_find"](finder, lr, updates)
+    return {"seed": seed, "right": right, "stuck": stuck(finder)}
+
+
+@torch.no_grad()
+def stuck(finder, draws=50):
+    """Count the questions with less than half of the weight on their word, among sixteen."""
+    asked = torch.arange(64)[:, None]  # (questions, 1)
+    weight = torch.zeros(64)
+    for _ in range(draws):
+        others = (asked + 1 + torch.rand(64, 63).argsort(dim=1)[:, :15]) % 64
+        shown = torch.cat([asked, others], dim=1)  # (questions, 16)
+        weight += finder(shown, asked)[:, 0].softmax(dim=-1)[:, 0] / draws
+    return (weight < 0.5).sum().item()
