@@ -30,7 +30,7 @@ RECIPES = {"root": {"d_k": 128, "batch_size": 64}}
 def run(seed, layer, lr, updates):
     """Train a layer to fetch the value of the word asked for.
 
-    right: the mean weight on that word; stuck: of the 64 questions, how many give it less than half.
+    right: the mean weight on that word; stuck: how many of 64 questions give it less than half.
     """
     torch.set_num_threads(1)
     chapter = from_chapter(CHAPTERS["attention"], "Finder", "learn_to_find")
