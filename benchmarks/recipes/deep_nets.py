@@ -33,18 +33,30 @@ EXPERIMENTS = {
         )
         for lr in (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)
     ],
+    # A hundred layers, given more: more training steps, or a warm-up
+    "rates-more": [
+        {"net": net, "depth": 100, "eps": 1e-8, "lr": lr, "steps": steps, "warm": warm}
+        for net, steps, warm, rates in (
+            ("shortcuts", 3000, 1, (0.0003, 0.001, 0.003)),
+            ("post-norm", 600, 40, (0.003, 0.01, 0.03)),
+        )
+        for lr in rates
+    ],
 }
 RECIPES = {
     "deep-nets": {"lr": 0.003, "steps": [*STEPS]},
     "rates": {"steps": [600]},
+    "rates-more": {"losses": "after each hundred training steps"},
 }
 
 
-def run(seed, net, depth, eps, lr=None):
+def run(seed, net, depth, eps, lr=None, steps=None, warm=1):
     """Learn the chapter's function; the loss after so many steps.
 
     Args:
         lr: None for that of the chapter; runs at others take 600 training steps.
+        steps: how many to take instead; the losses are then those after each hundred.
+        warm: training steps in which the rate rises to lr.
     """
     torch.set_num_threads(1)
     chapter = from_chapter(
@@ -84,10 +96,33 @@ def run(seed, net, depth, eps, lr=None):
         "pre-norm": lambda depth: chapter["NormedNet"](depth, "pre-norm"),
     }
     torch.manual_seed(seed)
-    steps = STEPS if lr is None else (600,)
-    losses = chapter["learn"](makers[net](depth), steps[-1], lr or 0.003, eps)
+    after = STEPS if lr is None else (600,)
+    if steps is not None:
+        after = range(100, steps + 1, 100)
+    made, lr = makers[net](depth), lr or 0.003
+    if warm > 1:
+        losses = learn_warmed_up(chapter, made, after[-1], lr, warm)
+    else:
+        losses = chapter["learn"](made, after[-1], lr, eps)
     return {
         "seed": seed,
-        "losses": [losses[n - 1] for n in steps],
+        "losses": [losses[n - 1] for n in after],
         "constant": chapter["constant"].item(),
     }
+
+
+def learn_warmed_up(chapter, net, num_steps, lr, warm):
+    """Learn as in the chapter, with a rate that rises to lr over the first training steps."""
+    optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
+    rising = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1, (step + 1) / warm)
+    )
+    losses = []
+    for _ in range(num_steps):
+        loss = F.mse_loss(net(chapter["points"]), chapter["wanted"])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        rising.step()
+        losses.append(loss.item())
+    return losses
