@@ -27,8 +27,6 @@ EXPERIMENTS = {
             ("post-norm", 100),
             ("smaller additions", 100),
             ("smaller start", 100),
-            ("smaller steps", 100),
-            ("free path", 100),
             ("pre-norm", 100),
         )
         for lr in (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)
@@ -62,7 +60,7 @@ def run(seed, net, depth, eps, lr=None, steps=None, warm=1):
     chapter = from_chapter(
         CHAPTERS["addnorm"], "DeepNet", "points", "wanted", "learn", "last_losses",
         "he_start", "identity_start", "zero_start", "ResidualNet", "ScaledNet",
-        "NormedNet", "DirectLinesNet", "scaled",
+        "NormedNet", "scaled",
     )  # fmt: skip
 
     class NormAlone(chapter["DeepNet"]):
@@ -74,11 +72,18 @@ def run(seed, net, depth, eps, lr=None, steps=None, warm=1):
                 h = F.layer_norm(layer(torch.relu(h)), (16,))
             return self.leave(h)[..., 0]
 
-    def post_norm(depth, divide, factor):
-        """Post-norm; divided additions make steps smaller, a factor the start larger."""
-        return chapter["scaled"](
-            chapter["NormedNet"](depth, "post-norm", divide), factor
-        )
+    class DividedPostNorm(chapter["DeepNet"]):
+        """Post-norm, where each addition is divided by the root of the depth."""
+
+        def forward(self, X):
+            h = self.enter(X)
+            for layer in self.layers:
+                added = layer(torch.relu(h)) / len(self.layers) ** 0.5
+                h = F.layer_norm(h + added, (16,))
+            return self.leave(h)[..., 0]
+
+    def post_norm(depth):
+        return chapter["NormedNet"](depth, "post-norm")
 
     makers = {
         "plain": chapter["DeepNet"],
@@ -88,11 +93,9 @@ def run(seed, net, depth, eps, lr=None, steps=None, warm=1):
         "silent start": chapter["zero_start"],
         "scaled shortcuts": chapter["ScaledNet"],
         "norm alone": NormAlone,
-        "post-norm": lambda depth: chapter["NormedNet"](depth, "post-norm"),
-        "smaller additions": lambda depth: post_norm(depth, depth**0.5, 1),
-        "smaller start": lambda depth: post_norm(depth, 1, depth**-0.5),
-        "smaller steps": lambda depth: post_norm(depth, depth**0.5, depth**0.5),
-        "free path": chapter["DirectLinesNet"],
+        "post-norm": post_norm,
+        "smaller additions": DividedPostNorm,
+        "smaller start": lambda depth: chapter["scaled"](post_norm(depth), depth**-0.5),
         "pre-norm": lambda depth: chapter["NormedNet"](depth, "pre-norm"),
     }
     torch.manual_seed(seed)
