@@ -31,30 +31,52 @@ EXPERIMENTS = {
         )
         for lr in (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)
     ],
-    # A hundred layers, given more: more training steps, or a warm-up
+    # A hundred layers with shortcuts, given more training steps, or with clipped gradients
     "rates-more": [
-        {"net": net, "depth": 100, "eps": 1e-8, "lr": lr, "steps": steps, "warm": warm}
-        for net, steps, warm, rates in (
-            ("shortcuts", 3000, 1, (0.0003, 0.001, 0.003)),
-            ("post-norm", 600, 40, (0.003, 0.01, 0.03)),
-        )
-        for lr in rates
+        *(
+            {"net": "shortcuts", "depth": 100, "eps": 1e-8, "lr": lr, "steps": 3000}
+            for lr in (0.0003, 0.001, 0.003)
+        ),
+        *(
+            {
+                "net": "shortcuts",
+                "depth": 100,
+                "eps": 1e-8,
+                "lr": lr,
+                "steps": 600,
+                "clip": 1,
+            }
+            for lr in (0.0003, 0.001, 0.003, 0.01)
+        ),
+    ],
+    # Post-norm at 0.003: from the first training step, warmed up, or after steps at 0.001
+    "rates-warm": [
+        {
+            "net": "post-norm",
+            "depth": 100,
+            "eps": 1e-8,
+            "lr": 0.003,
+            "steps": 600,
+            **how,
+        }
+        for how in ({}, {"warm": 40}, {"warm": 200}, {"gentle": 300})
     ],
 }
 RECIPES = {
     "deep-nets": {"lr": 0.003, "steps": [*STEPS]},
     "rates": {"steps": [600]},
     "rates-more": {"losses": "after each hundred training steps"},
+    "rates-warm": {"losses": "after each hundred training steps"},
 }
 
 
-def run(seed, net, depth, eps, lr=None, steps=None, warm=1):
+def run(seed, net, depth, eps, lr=None, steps=None, **how):
     """Learn the chapter's function; the loss after so many steps.
 
     Args:
         lr: None for that of the chapter; runs at others take 600 training steps.
         steps: how many to take instead; the losses are then those after each hundred.
-        warm: training steps in which the rate rises to lr.
+        how: changes the training; see learn_otherwise.
     """
     torch.set_num_threads(1)
     chapter = from_chapter(
@@ -103,8 +125,8 @@ def run(seed, net, depth, eps, lr=None, steps=None, warm=1):
     if steps is not None:
         after = range(100, steps + 1, 100)
     made, lr = makers[net](depth), lr or 0.003
-    if warm > 1:
-        losses = learn_warmed_up(chapter, made, after[-1], lr, warm)
+    if how:
+        losses = learn_otherwise(chapter, made, after[-1], lr, **how)
     else:
         losses = chapter["learn"](made, after[-1], lr, eps)
     return {
@@ -114,18 +136,23 @@ def run(seed, net, depth, eps, lr=None, steps=None, warm=1):
     }
 
 
-def learn_warmed_up(chapter, net, num_steps, lr, warm):
-    """Learn as in the chapter, with a rate that rises to lr over the first training steps."""
+def learn_otherwise(chapter, net, num_steps, lr, warm=1, gentle=0, clip=float("inf")):
+    """Learn as in the chapter, with one difference.
+
+    Args:
+        warm: training steps in which the rate rises to lr.
+        gentle: training steps at a rate of 0.001, before the jump to lr.
+        clip: the largest norm of the gradient.
+    """
     optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
-    rising = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(1, (step + 1) / warm)
-    )
     losses = []
-    for _ in range(num_steps):
+    for step in range(num_steps):
+        rate = 0.001 if step < gentle else lr * min(1, (step + 1) / warm)
+        optimizer.param_groups[0]["lr"] = rate
         loss = F.mse_loss(net(chapter["points"]), chapter["wanted"])
         optimizer.zero_grad()
         loss.backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), clip)
         optimizer.step()
-        rising.step()
         losses.append(loss.item())
     return losses
