@@ -7,6 +7,7 @@ from benchmarks.recipes.common import from_chapter
 from d2lmini.support.chapters import CHAPTERS
 
 STEPS = 60, 120, 300, 600, 1200, 2400
+HUNDRED = {"depth": 100, "eps": 1e-8}
 EXPERIMENTS = {
     "deep-nets": [
         {"net": "plain", "depth": depth, "eps": eps}
@@ -31,34 +32,18 @@ EXPERIMENTS = {
         )
         for lr in (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)
     ],
-    # A hundred layers with shortcuts, given more training steps, or with clipped gradients
+    # Shortcuts, given more training steps, or with clipped gradients
     "rates-more": [
-        *(
-            {"net": "shortcuts", "depth": 100, "eps": 1e-8, "lr": lr, "steps": 3000}
-            for lr in (0.0003, 0.001, 0.003)
-        ),
-        *(
-            {
-                "net": "shortcuts",
-                "depth": 100,
-                "eps": 1e-8,
-                "lr": lr,
-                "steps": 600,
-                "clip": 1,
-            }
-            for lr in (0.0003, 0.001, 0.003, 0.01)
-        ),
+        {"net": "shortcuts", **HUNDRED, "lr": lr, **how}
+        for how, rates in (
+            ({"steps": 3000}, (0.0003, 0.001, 0.003)),
+            ({"steps": 600, "clip": 1}, (0.0003, 0.001, 0.003, 0.01)),
+        )
+        for lr in rates
     ],
     # Post-norm at 0.003: from the first training step, warmed up, or after steps at 0.001
     "rates-warm": [
-        {
-            "net": "post-norm",
-            "depth": 100,
-            "eps": 1e-8,
-            "lr": 0.003,
-            "steps": 600,
-            **how,
-        }
+        {"net": "post-norm", **HUNDRED, "lr": 0.003, "steps": 600, **how}
         for how in ({}, {"warm": 40}, {"warm": 200}, {"gentle": 300})
     ],
 }
