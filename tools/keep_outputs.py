@@ -44,9 +44,11 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    """Fail here already if the build could not repaint a plot for the dark theme."""
+    """Fail here already, with the reason: a plot that cannot be repainted, or a warning."""
     result = yield
     for output in getattr(item, "test_outputs", None) or []:
+        if output.get("name") == "stderr":
+            assert "remove-stderr" in item.cell.metadata.get("tags", []), output["text"]
         if svg := output.get("data", {}).get("image/svg+xml"):
             dark(svg)
     return result
