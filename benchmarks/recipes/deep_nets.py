@@ -32,12 +32,14 @@ EXPERIMENTS = {
         )
         for lr in (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)
     ],
-    # Shortcuts, given more training steps, or with clipped gradients
+    # Shortcuts, given more training steps, or with clipped gradients; post-norm, whose layers
+    # cannot write along the stream
     "rates-more": [
-        {"net": "shortcuts", **HUNDRED, "lr": lr, **how}
-        for how, rates in (
-            ({"steps": 3000}, (0.0003, 0.001, 0.003)),
-            ({"steps": 600, "clip": 1}, (0.0003, 0.001, 0.003, 0.01)),
+        {"net": net, **HUNDRED, "lr": lr, **how}
+        for net, how, rates in (
+            ("shortcuts", {"steps": 3000}, (0.0003, 0.001, 0.003)),
+            ("shortcuts", {"steps": 600, "clip": 1}, (0.0003, 0.001, 0.003, 0.01)),
+            ("right angles", {"steps": 600}, (0.001, 0.003, 0.01)),
         )
         for lr in rates
     ],
@@ -89,6 +91,18 @@ def run(seed, net, depth, eps, lr=None, steps=None, **how):
                 h = F.layer_norm(h + added, (16,))
             return self.leave(h)[..., 0]
 
+    class RightAngles(chapter["DeepNet"]):
+        """Post-norm, where each addition loses its part along the stream."""
+
+        def forward(self, X):
+            h = self.enter(X)
+            for layer in self.layers:
+                added = layer(torch.relu(h))
+                length = h.square().sum(-1, keepdim=True)
+                along = (added * h).sum(-1, keepdim=True) / length * h
+                h = F.layer_norm(h + added - along, (16,))
+            return self.leave(h)[..., 0]
+
     def post_norm(depth):
         return chapter["NormedNet"](depth, "post-norm")
 
@@ -102,6 +116,7 @@ def run(seed, net, depth, eps, lr=None, steps=None, **how):
         "norm alone": NormAlone,
         "post-norm": post_norm,
         "smaller additions": DividedPostNorm,
+        "right angles": RightAngles,
         "smaller start": lambda depth: chapter["scaled"](post_norm(depth), depth**-0.5),
         "pre-norm": lambda depth: chapter["NormedNet"](depth, "pre-norm"),
     }
