@@ -28,6 +28,7 @@ STYLE = {
     "hatch.linewidth": 0.8,
     "path.simplify_threshold": 0.3,  # points: keeps the files of long lines small
 }
+LINES = "-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1))  # as many as colours
 COLOURS = {"plain": "#FFFFFF", "attention": "#F9D5A7", "network": "#BFDCEB", "norm": "#E4E4C9",
            "embedding": "#F3C6CF", "output": "#CFE8CF", "frame": "#F6F6F6"}  # fmt: skip
 
@@ -141,12 +142,10 @@ def show_curves(
         check_entries(f"curves[{label!r}]", np.atleast_2d(y)[0], len(x))
     with plt.rc_context(STYLE):
         figure, axis = plt.subplots(figsize=figsize, layout="constrained")
-        for style, (label, y) in zip(
-            cycle(("-", "--", ":", "-.")), curves.items(), strict=False
-        ):
+        for style, (label, y) in zip(cycle(LINES), curves.items(), strict=False):
             runs = np.atleast_2d(y)
             mean = runs.mean(axis=0)
-            (line,) = axis.plot(x, mean, style, label=label)
+            (line,) = axis.plot(x, mean, linestyle=style, label=label)
             if len(runs) > 1:
                 sd = runs.std(axis=0, ddof=1)
                 # Not beyond the runs, which may be impossible, such as a negative loss.
