@@ -32,21 +32,29 @@ EXPERIMENTS = {
         )
         for lr in (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)
     ],
-    # Shortcuts, given more training steps, or with clipped gradients; post-norm, whose layers
-    # cannot write along the stream
+    # Shortcuts, given more training steps, with clipped gradients, or divided once, at the exit;
+    # post-norm, whose layers cannot write along the stream
     "rates-more": [
         {"net": net, **HUNDRED, "lr": lr, **how}
         for net, how, rates in (
             ("shortcuts", {"steps": 3000}, (0.0003, 0.001, 0.003)),
             ("shortcuts", {"steps": 600, "clip": 1}, (0.0003, 0.001, 0.003, 0.01)),
             ("right angles", {"steps": 600}, (0.001, 0.003, 0.01)),
+            ("divided exit", {"steps": 600}, (0.001, 0.003, 0.01)),
         )
         for lr in rates
     ],
     # Post-norm at 0.003: from the first training step, warmed up, or after steps at 0.001
     "rates-warm": [
         {"net": "post-norm", **HUNDRED, "lr": 0.003, "steps": 600, **how}
-        for how in ({}, {"warm": 40}, {"warm": 200}, {"gentle": 300})
+        for how in (
+            {},
+            {"warm": 40},
+            {"warm": 200},
+            {"gentle": 40},
+            {"gentle": 300},
+            {"warm": 200, "steps": 2000},
+        )
     ],
 }
 RECIPES = {
@@ -91,6 +99,15 @@ def run(seed, net, depth, eps, lr=None, steps=None, **how):
                 h = F.layer_norm(h + added, (16,))
             return self.leave(h)[..., 0]
 
+    class DividedExit(chapter["DeepNet"]):
+        """Shortcuts; what leaves the last layer is divided by 200, nothing else."""
+
+        def forward(self, X):
+            h = self.enter(X)
+            for layer in self.layers:
+                h = h + layer(torch.relu(h))
+            return self.leave(h / 200)[..., 0]
+
     class RightAngles(chapter["DeepNet"]):
         """Post-norm, where each addition loses its part along the stream."""
 
@@ -117,6 +134,7 @@ def run(seed, net, depth, eps, lr=None, steps=None, **how):
         "post-norm": post_norm,
         "smaller additions": DividedPostNorm,
         "right angles": RightAngles,
+        "divided exit": DividedExit,
         "smaller start": lambda depth: chapter["scaled"](post_norm(depth), depth**-0.5),
         "pre-norm": lambda depth: chapter["NormedNet"](depth, "pre-norm"),
     }
