@@ -39,7 +39,8 @@
     return excerpt;
   }
 
-  function itemOf([name, title, , , , page], places, text) {
+  function itemOf([name, title], places, text) {
+    const page = name.slice(0, name.indexOf("#"));
     const link = document.createElement("a");
     const { LINK_SUFFIX } = DOCUMENTATION_OPTIONS;
     link.href = `${page}${LINK_SUFFIX}${name.slice(page.length).replace(/#$/, "")}`;

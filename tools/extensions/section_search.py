@@ -103,7 +103,7 @@ def section_index(pages, env):
             builder.feed(f"{name}#{anchor}", name, title, document)
     index = builder.freeze()
     index["texts"] = [texts[name] for name in index["docnames"]]
-    return index | {"pagetitles": titles}
+    return index | {"pagetitles": titles, "filenames": []}  # a docname says it as well
 
 
 @after_html_build
