@@ -77,9 +77,9 @@ def from_chapter(chapter, *names):
     return scope
 
 
-def make_net(src_vocab, tgt_vocab, num_layers=2):
+def make_net(src_vocab, tgt_vocab, num_layers=2, num_heads=SIZES[2]):
     """Create the translator of chapter 9."""
-    sizes = *SIZES, num_layers, DROPOUT
+    sizes = *SIZES[:2], num_heads, num_layers, DROPOUT
     encoder = TransformerEncoder(len(src_vocab), *sizes)
     decoder = TransformerDecoder(len(tgt_vocab), *sizes)
     return EncoderDecoder(encoder, decoder)

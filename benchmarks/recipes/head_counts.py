@@ -4,21 +4,13 @@ import torch
 
 from benchmarks.recipes.common import (
     BATCH_SIZE,
-    DROPOUT,
     LR,
     NUM_STEPS,
     held_out_bleu,
+    make_net,
     share_right,
 )
-from d2lmini import (
-    EncoderDecoder,
-    TransformerDecoder,
-    TransformerEncoder,
-    load_data_nmt,
-    read_pairs,
-    train_seq2seq,
-    try_gpu,
-)
+from d2lmini import load_data_nmt, read_pairs, train_seq2seq, try_gpu
 
 HEADS = 1, 2, 4, 8
 EXPERIMENTS = {
@@ -35,13 +27,8 @@ def run(seed, num_heads, num_examples=None, num_epochs=30):
     train_iter, *vocabs = load_data_nmt(
         BATCH_SIZE, NUM_STEPS, num_examples, "eng-fra-mini"
     )
-    src_vocab, tgt_vocab = vocabs
-    sizes = 32, 64, num_heads, 2, DROPOUT
-    net = EncoderDecoder(
-        TransformerEncoder(len(src_vocab), *sizes),
-        TransformerDecoder(len(tgt_vocab), *sizes),
-    )
-    history = train_seq2seq(net, train_iter, LR, num_epochs, tgt_vocab, try_gpu())
+    net = make_net(*vocabs, num_heads=num_heads)
+    history = train_seq2seq(net, train_iter, LR, num_epochs, vocabs[1], try_gpu())
     pairs = read_pairs(split="val")
     score, signature, _ = held_out_bleu(net, vocabs, pairs)
     return {
