@@ -85,8 +85,8 @@ def turns(turn):
 
 def tree(parents):
     """The node itself and all its ancestors; the root is its own parent."""
-    i, j = grid(len(parents), len(parents))
-    return torch.linalg.inv(1.0 * (i == j) - _parent(parents)) > 0.5
+    up_or_stay = _parent(parents) + torch.eye(len(parents))
+    return torch.linalg.matrix_power(up_or_stay.double(), len(parents)) > 0
 
 
 def _parent(parents):
@@ -425,9 +425,9 @@ EXERCISES = [
             ),
         },
         (
-            "Let A be the matrix of parents. A @ A is that of grandparents; which is of oneself?",
-            "The sum of all powers of A is the inverse of I - A, as for a geometric series.",
-            "torch.linalg.inv wants floats: 1.0 * (...). Where is the inverse above 0.5?",
+            "Let A be the matrix of parents. What does A @ A say of a position?",
+            "Let a step lead to the parent or stay where it is: whom can two steps reach, and n?",
+            "torch.linalg.matrix_power wants floats, .double(); and a mask asks only: above 0?",
         ),
         draw=_tree_case,
     ),
