@@ -23,22 +23,27 @@ class FarSubject:
 
 
 class Model(Subject):
-    """Mix each position with all earlier ones, and with this many later ones.
+    """Mix each position with all earlier ones, and the first few with later ones as well.
 
+    Args:
+        ahead: how many later positions are mixed in.
+        until: how many positions, from the first on, look ahead.
     Shapes:
         X, result: (batch, steps, features)
     """
 
-    def __init__(self, ahead: int, W: Tensor):
-        self._ahead, self._W = ahead, W
+    def __init__(self, ahead: int, W: Tensor, until: int):
+        self._ahead, self._W, self._until = ahead, W, until
 
     def __repr__(self):
-        return f"<a model that looks {self._ahead} positions ahead>"
+        return f"<a model whose first {self._until} positions look {self._ahead} ahead>"
 
     def __call__(self, X):
         steps = X.shape[1]
+        positions = torch.arange(steps)
         # the last position that each sees
-        last = (torch.arange(steps) + self._ahead).clamp(max=steps - 1)
+        last = positions + self._ahead * (positions < self._until)
+        last = last.clamp(max=steps - 1)
         return torch.tanh((X.cumsum(dim=1) @ self._W / steps)[:, last])
 
 

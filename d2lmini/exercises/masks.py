@@ -103,19 +103,24 @@ def _sequences_case(dice):
 
 def how_far_ahead(model):
     """How many positions ahead a model looks, from changes of single positions."""
+    return max(_reach_back(model, t) for t in range(12))
+
+
+def _reach_back(model, t):
+    """How far before position t a change of it alone shows."""
     X = torch.zeros(1, 12, FEATURES)
     changed = X.clone()
-    changed[0, 11] = 1.0
+    changed[0, t] = 1.0
     moved = (model(X) != model(changed)).any(-1)[0].nonzero()  # positions
-    return 11 - int(moved[0])
+    return t - int(moved[0])
 
 
 FEATURES = 3
 
 
-def _model(ahead, seed=0):
+def _model(ahead, until=12, seed=0):
     generator = torch.Generator().manual_seed(seed)
-    return (Model(ahead, torch.randn(FEATURES, FEATURES, generator=generator)),)
+    return (Model(ahead, torch.randn(FEATURES, FEATURES, generator=generator), until),)
 
 
 def _first_position_only(model):
@@ -398,6 +403,7 @@ EXERCISES = [
             _model(1),
             _model(3),
             _model(5),
+            _model(2, until=4),
         ],
         {
             "an experiment that finds whether a model looks ahead, but not how far": (
@@ -406,13 +412,18 @@ EXERCISES = [
             "a count that takes the position itself for a future one": lambda model: (
                 how_far_ahead(model) + 1
             ),
+            "a change of the last position alone, where the leak may lie elsewhere": (
+                lambda model: _reach_back(model, 11)
+            ),
             "the belief that every model is causal": lambda model: 0,
         },
         (
-            "Change one late position, and nothing else. Which outputs move?",
-            "The earliest output that moves lies as far before it as the model looks ahead.",
-            "Two inputs that differ at position 11; the first position whose outputs differ.",
+            "Change one position, and nothing else. Which outputs move?",
+            "An output that moves before the changed position has looked ahead. How far?",
+            "Not every position need look ahead: change each of the twelve in its turn.",
         ),
-        draw=lambda dice: _model(dice.number(0, 5), dice.number(0, 10**6)),
+        draw=lambda dice: _model(
+            dice.number(0, 5), dice.number(4, 12), dice.number(0, 10**6)
+        ),
     ),
 ]
