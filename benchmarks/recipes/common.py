@@ -50,6 +50,7 @@ WITHOUT_DATA = {
     "copying",
     "deep-nets",
     "padding",
+    "parts",
     "rates",
     "reversing",
     "root",
