@@ -3,7 +3,6 @@
 import math
 
 import torch
-from torch import nn
 
 from d2lmini.check.exercise import Exercise
 from d2lmini.masks import causal_mask
@@ -25,20 +24,22 @@ def smallest_weight_one_back(matrices, num_steps):
     return [min(weights.diagonal(-1).min().item(), 0.9), places]
 
 
-def finder(words, questions):
-    """The turn back, by least squares, and the identity."""
-    back = torch.linalg.lstsq(questions, words).solution
-    return 10_000 * back, torch.eye(words.shape[1])
+def self_attention(X, W_q, W_k, W_v, mask):
+    """One head, for one sentence."""
+    return _attended(X, W_q, W_k, W_v, mask)
 
 
-def smallest_weight_of_twenty(matrices, words, questions):
-    """The smallest weight of a new question on its word, up to 0.9, and the words found:"""
-    W_q, W_k = matrices
-    d = words.shape[1]
-    new = _unit(20, d, seed=99)
-    asked = new @ torch.linalg.lstsq(words, questions).solution
-    weights = torch.softmax((asked @ W_q) @ (new @ W_k).T / math.sqrt(d), dim=-1)
-    return [min(weights.diag().min().item(), 0.9), weights.argmax(-1).tolist()]
+def _attended(X, W_q, W_k, W_v, mask, root_of=None, dim=-1, hidden=-math.inf):
+    Q, K, V = X @ W_q, X @ W_k, X @ W_v
+    scores = Q @ K.T / math.sqrt(root_of or K.shape[1])
+    weights = torch.softmax(scores.masked_fill(~mask, hidden), dim=dim)
+    return weights @ V
+
+
+def _masked_afterwards(X, W_q, W_k, W_v, mask):
+    """Zero the weights of hidden keys after the softmax."""
+    Q, K, V = X @ W_q, X @ W_k, X @ W_v
+    return torch.softmax(Q @ K.T / math.sqrt(K.shape[1]), dim=-1) * mask @ V
 
 
 def merged(output1, log_sum1, output2, log_sum2):
@@ -58,17 +59,14 @@ def _half(output, log_sum):
     return torch.tensor(output), torch.tensor(log_sum)
 
 
-def _unit(*shape, seed):
-    """Random rows of length 1."""
+def _sentence(steps, d, d_k, seed=0, hide=True):
+    """A sentence, three matrices, and a mask that leaves each row its own token."""
     source = torch.Generator().manual_seed(seed)
-    return nn.functional.normalize(torch.randn(*shape, generator=source), dim=-1)
-
-
-def _rule(n, d, seed=0):
-    """Words, and their questions by a random rotation or reflection."""
-    words = _unit(n, d, seed=seed)
-    R, _ = torch.linalg.qr(_unit(d, d, seed=seed + 1))
-    return words, words @ R
+    X = torch.randn(steps, d, generator=source)
+    W_q, W_k = torch.randn(2, d, d_k, generator=source)
+    W_v = torch.randn(d, d, generator=source)
+    seen = torch.rand(steps, steps, generator=source) < (0.5 if hide else 1)
+    return X, W_q, W_k, W_v, seen | torch.eye(steps, dtype=torch.bool)
 
 
 def _halves_case(dice):
@@ -128,29 +126,57 @@ EXERCISES = [
     ),
     Exercise(
         "attention-2",
-        finder,
-        [_rule(20, 5), _rule(32, 8), _rule(64, 16)],
+        self_attention,
+        [
+            _sentence(2, 3, 2, hide=False),
+            _sentence(4, 3, 2),
+            _sentence(6, 8, 3),
+        ],
         {
-            "no matrices: words and questions as they are": lambda words, questions: (
-                10_000 * torch.eye(words.shape[1]),
-                torch.eye(words.shape[1]),
+            "scores that are not divided": lambda *inputs: _attended(
+                *inputs, root_of=1
             ),
-            "the right turn, with scores too small to decide": lambda words, questions: (
-                finder(words, questions)[0] / 10_000,
-                torch.eye(words.shape[1]),
+            "a division by d_k itself, without the root": lambda *inputs: _attended(
+                *inputs, root_of=inputs[2].shape[1] ** 2
             ),
-            "the turn from words to questions, once more": lambda words, questions: (
-                10_000 * torch.linalg.lstsq(words, questions).solution,
-                torch.eye(words.shape[1]),
+            "the root of the width of X, where that of the keys belongs": (
+                lambda *inputs: _attended(*inputs, root_of=inputs[0].shape[1])
+            ),
+            "a softmax down the columns: the queries compete for a key": (
+                lambda *inputs: _attended(*inputs, dim=0)
+            ),
+            "queries and keys exchanged": lambda X, W_q, W_k, W_v, mask: _attended(
+                X, W_k, W_q, W_v, mask
+            ),
+            "the words themselves as values, without W_v": (
+                lambda X, W_q, W_k, W_v, mask: _attended(
+                    X, W_q, W_k, torch.eye(X.shape[1]), mask
+                )
+            ),
+            "a mask turned round: True hides": lambda X, W_q, W_k, W_v, mask: _attended(
+                X, W_q, W_k, W_v, ~mask
+            ),
+            "a score of 0 for hidden keys, in place of minus infinity": (
+                lambda *inputs: _attended(*inputs, hidden=0.0)
+            ),
+            "weights zeroed after the softmax: a row no longer sums to 1": (
+                _masked_afterwards
+            ),
+            "no mask": lambda X, W_q, W_k, W_v, mask: _attended(
+                X, W_q, W_k, W_v, torch.ones_like(mask)
             ),
         },
         (
-            "W_q can undo the rotation. What should questions @ W_q be?",
-            "W_k may stay the identity: a word's product with itself is the largest.",
-            "torch.linalg.pinv(A) @ B is the X with A @ X = B. What makes scores large?",
+            "Queries, keys and values are three products of X. Which two meet in the scores?",
+            "A row of scores for each query. Which keys must not count, and before which step?",
+            "Divide, hide, softmax along the keys: what is left to do with the weights?",
         ),
-        effect=smallest_weight_of_twenty,
-        draw=lambda dice: _rule(60, dice.number(5, 12), seed=dice.number(0, 10**6)),
+        draw=lambda dice: _sentence(
+            dice.number(3, 7),
+            dice.number(4, 8),
+            dice.number(2, 3),
+            dice.number(0, 10**6),
+        ),
     ),
     Exercise(
         "attention-3",
