@@ -103,7 +103,8 @@ def section_index(pages, env):
             builder.feed(f"{name}#{anchor}", name, title, document)
     index = builder.freeze()
     index["texts"] = [texts[name] for name in index["docnames"]]
-    return index | {"pagetitles": titles, "filenames": []}  # a docname says it as well
+    # The page finds its file by docname, and does not ask which Sphinx made the index.
+    return index | {"pagetitles": titles, "filenames": [], "envversion": {}}
 
 
 @after_html_build
