@@ -24,12 +24,8 @@ def smallest_weight_one_back(matrices, num_steps):
     return [min(weights.diagonal(-1).min().item(), 0.9), places]
 
 
-def self_attention(X, W_q, W_k, W_v, mask):
-    """One head, for one sentence."""
-    return _attended(X, W_q, W_k, W_v, mask)
-
-
-def _attended(X, W_q, W_k, W_v, mask, root_of=None, dim=-1, hidden=-math.inf):
+def self_attention(X, W_q, W_k, W_v, mask, root_of=None, dim=-1, hidden=-math.inf):
+    """One head, for one sentence; other values of the last three are mistakes."""
     Q, K, V = X @ W_q, X @ W_k, X @ W_v
     scores = Q @ K.T / math.sqrt(root_of or K.shape[1])
     weights = torch.softmax(scores.masked_fill(~mask, hidden), dim=dim)
@@ -133,36 +129,36 @@ EXERCISES = [
             _sentence(6, 8, 3),
         ],
         {
-            "scores that are not divided": lambda *inputs: _attended(
+            "scores that are not divided": lambda *inputs: self_attention(
                 *inputs, root_of=1
             ),
-            "a division by d_k itself, without the root": lambda *inputs: _attended(
-                *inputs, root_of=inputs[2].shape[1] ** 2
+            "a division by d_k itself, without the root": lambda *inputs: (
+                self_attention(*inputs, root_of=inputs[2].shape[1] ** 2)
             ),
             "the root of the width of X, where that of the keys belongs": (
-                lambda *inputs: _attended(*inputs, root_of=inputs[0].shape[1])
+                lambda *inputs: self_attention(*inputs, root_of=inputs[0].shape[1])
             ),
             "a softmax down the columns: the queries compete for a key": (
-                lambda *inputs: _attended(*inputs, dim=0)
+                lambda *inputs: self_attention(*inputs, dim=0)
             ),
-            "queries and keys exchanged": lambda X, W_q, W_k, W_v, mask: _attended(
+            "queries and keys exchanged": lambda X, W_q, W_k, W_v, mask: self_attention(
                 X, W_k, W_q, W_v, mask
             ),
             "the words themselves as values, without W_v": (
-                lambda X, W_q, W_k, W_v, mask: _attended(
+                lambda X, W_q, W_k, W_v, mask: self_attention(
                     X, W_q, W_k, torch.eye(X.shape[1]), mask
                 )
             ),
-            "a mask turned round: True hides": lambda X, W_q, W_k, W_v, mask: _attended(
-                X, W_q, W_k, W_v, ~mask
+            "a mask turned round: True hides": lambda X, W_q, W_k, W_v, mask: (
+                self_attention(X, W_q, W_k, W_v, ~mask)
             ),
             "a score of 0 for hidden keys, in place of minus infinity": (
-                lambda *inputs: _attended(*inputs, hidden=0.0)
+                lambda *inputs: self_attention(*inputs, hidden=0.0)
             ),
             "weights zeroed after the softmax: a row no longer sums to 1": (
                 _masked_afterwards
             ),
-            "no mask": lambda X, W_q, W_k, W_v, mask: _attended(
+            "no mask": lambda X, W_q, W_k, W_v, mask: self_attention(
                 X, W_q, W_k, W_v, torch.ones_like(mask)
             ),
         },
