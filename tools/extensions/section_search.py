@@ -103,8 +103,8 @@ def section_index(pages, env):
             builder.feed(f"{name}#{anchor}", name, title, document)
     index = builder.freeze()
     index["texts"] = [texts[name] for name in index["docnames"]]
-    # The page finds its file by docname, and does not ask which Sphinx made the index.
-    return index | {"pagetitles": titles, "filenames": [], "envversion": {}}
+    # The page finds its file by docname. Sphinx asks for envversion when it builds once more.
+    return index | {"pagetitles": titles, "filenames": []}
 
 
 @after_html_build
