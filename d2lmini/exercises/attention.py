@@ -56,13 +56,13 @@ def _half(output, log_sum):
 
 
 def _sentence(steps, d, d_k, seed=0, hide=True):
-    """A sentence, three matrices, and a mask that leaves each row its own token."""
+    """A sentence, three matrices, and a mask that leaves each row the next key."""
     source = torch.Generator().manual_seed(seed)
     X = torch.randn(steps, d, generator=source)
     W_q, W_k = torch.randn(2, d, d_k, generator=source)
     W_v = torch.randn(d, d, generator=source)
     seen = torch.rand(steps, steps, generator=source) < (0.5 if hide else 1)
-    return X, W_q, W_k, W_v, seen | torch.eye(steps, dtype=torch.bool)
+    return X, W_q, W_k, W_v, seen | torch.eye(steps, dtype=torch.bool).roll(1, dims=1)
 
 
 def _halves_case(dice):
@@ -157,6 +157,11 @@ EXERCISES = [
             ),
             "weights zeroed after the softmax: a row no longer sums to 1": (
                 _masked_afterwards
+            ),
+            "a token that always sees itself, where the mask may hide it": (
+                lambda X, W_q, W_k, W_v, mask: self_attention(
+                    X, W_q, W_k, W_v, mask | torch.eye(len(X), dtype=torch.bool)
+                )
             ),
             "no mask": lambda X, W_q, W_k, W_v, mask: self_attention(
                 X, W_q, W_k, W_v, torch.ones_like(mask)
