@@ -32,7 +32,7 @@ function ends([ka, kb, bias]) {
 }
 
 function render({ model, el }) {
-  const { wanted } = model.get("data");
+  const { wanted, brief } = model.get("data");
   const state = controlState(model, update, { token: each(between(LOW, HIGH), 2),
     units: each(each(between(-3, 3), 4), 3), unit: upTo(3), relu: isFlag });
   const first = state.get();
@@ -81,7 +81,8 @@ function render({ model, el }) {
       title: "Are the two different?",
       controls: [relu.element],
       parts: [where, answers.element],
-      help: "Blue: the output, up to 1; orange: below 0. A line is where one of three units wakes.",
+      help: "Blue: the output, up to 1; orange: below 0. A line is where one of three units wakes. "
+        + "Only the four corners are asked.",
     },
   });
   const moveTo = (a, b) => state.set({ token: [a, b].map((v) =>
@@ -115,7 +116,7 @@ function render({ model, el }) {
       const [left, top] = at(point).map((v) => v.toFixed(3));
       const has = [n % CELLS, Math.floor(n / CELLS)].every((i) => i % 3 === 1);
       if (has && there.output < -0.05) below.push(`M${left - 0.02} ${top}h0.04`);
-      const same = there.awake.every((v, i) => v === here.awake[i]);
+      const same = brief || there.awake.every((v, i) => v === here.awake[i]);
       cells[n].setAttribute("class", there.output < 0 ? "negative" : "positive");
       cells[n].setAttribute("fill-opacity",
         (Math.min(1, Math.abs(there.output)) * (same ? 0.75 : 0.35)).toFixed(3));
