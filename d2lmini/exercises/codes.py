@@ -172,7 +172,7 @@ EXERCISES = [
         (
             "All keys have length 1. With which of them has keys[wanted] the largest dot product?",
             "The direction is not enough: what does the softmax make of scores ten times as large?",
-            "Scores differ by at least 0.01 times the length. Which difference is enough against n - 1 others?",
+            "Scores are at least 0.01 * length apart. Which gap is enough against n - 1 others?",
         ),
         effect=wanted_weight,
         draw=_directions_case,
