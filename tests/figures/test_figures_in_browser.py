@@ -527,3 +527,18 @@ def test_below_zero_the_plane_of_units_has_signs_and_no_colour_alone(show):
     page.get_by_role("button", name="Two units").click()  # |a - b|, nowhere below zero
     signs.wait_for(state="hidden")  # nothing is drawn
     assert signs.get_attribute("d") == ""
+
+
+def test_the_small_plane_of_units_keeps_its_colours_when_a_unit_wakes(show):
+    page = show([FIGURES["explore_units"](brief=True)])
+    plane = page.locator(".plane")
+
+    def colours():
+        return plane.locator("rect").evaluate_all("all => all.map((e) => e.outerHTML)")
+
+    before, awake = colours(), page.locator(".plane .asleep").count()
+    plane.focus()
+    for _ in range(16):
+        page.keyboard.press("ArrowRight")
+    assert page.locator(".plane .asleep").count() != awake  # it has crossed a line
+    assert colours() == before
