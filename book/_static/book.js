@@ -8,12 +8,6 @@ if (document.documentElement.dataset.theme === "auto") {
 // Small repairs of the theme. Everything here works from the disk and without a network.
 
 document.addEventListener("DOMContentLoaded", () => {
-  // A fold holds the experiments that follow it.
-  for (const fold of document.querySelectorAll(".admonition.dropdown")) {
-    while (fold.nextElementSibling?.matches(".cell.tag_hide-cell")) {
-      fold.append(fold.nextElementSibling);
-    }
-  }
   // On a phone the contents open as a dialog, and stayed open over the place one had chosen.
   for (const dialog of document.querySelectorAll("dialog")) {
     dialog.addEventListener("click", (event) => {
