@@ -34,7 +34,8 @@ class FewerFolds(SphinxPostTransform):
 def join_titles(cell, following, kept):
     """Give one of two cells the titles of both, and take the other off the page."""
     for prompt in ("prompt_show", "prompt_hide"):
-        kept[prompt] = f"{cell[prompt]}, {following[prompt].removeprefix('Code: ')}"
+        titles = [cell[prompt], following[prompt].removeprefix("Code: ")]
+        kept[prompt] = ", ".join(dict.fromkeys(titles))
     gone = following if kept is cell else cell
     gone.parent.remove(gone)
     gone.parent = None  # or docutils would still look for it there
