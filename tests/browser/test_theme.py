@@ -68,6 +68,7 @@ WITH_PLOTS = ("02-masks", "05-several-heads", "13-walking-on", "figures")
 # For each plot of a page: is it for the light or the dark theme, and does it show?
 SHOWN = """() => [...document.querySelectorAll("article img[class^=plot-]")].map((plot) => {
     plot.closest("details")?.setAttribute("open", "");
+    plot.closest(".toggle-hidden")?.classList.remove("toggle-hidden");
     return [plot.className, plot.checkVisibility(), getComputedStyle(plot).filter];
 })"""
 
