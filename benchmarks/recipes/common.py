@@ -75,6 +75,8 @@ def from_chapter(chapter, *names):
         defined |= {getattr(target, "id", None) for target in assigned}
         if defined & {*names} or source == sources[1]:
             exec(source, scope)
+    if missing := {*names} - {*scope}:
+        raise LookupError(f"{chapter.file} does not define {sorted(missing)}")
     return scope
 
 

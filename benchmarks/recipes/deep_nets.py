@@ -1,6 +1,7 @@
 """Runs of chapter 7: when deep stacks learn, by wiring, Adam's epsilon and learning rate."""
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from benchmarks.recipes.common import from_chapter
@@ -76,9 +77,15 @@ def run(seed, net, depth, eps, lr=None, steps=None, **how):
     torch.set_num_threads(1)
     chapter = from_chapter(
         CHAPTERS["addnorm"], "DeepNet", "points", "wanted", "learn", "last_losses",
-        "he_start", "identity_start", "zero_start", "ResidualNet", "ScaledNet",
-        "NormedNet", "scaled",
+        "he_start", "ResidualNet", "NormedNet", "scaled",
     )  # fmt: skip
+
+    def set_layers(net, set_weight):
+        """A net whose layers start with these weights, and biases of zero."""
+        for layer in net.layers:
+            set_weight(layer.weight)
+            nn.init.zeros_(layer.bias)
+        return net
 
     class NormAlone(chapter["DeepNet"]):
         """Post-norm without the shortcuts."""
@@ -97,6 +104,15 @@ def run(seed, net, depth, eps, lr=None, steps=None, **how):
             for layer in self.layers:
                 added = layer(torch.relu(h)) / len(self.layers) ** 0.5
                 h = F.layer_norm(h + added, (16,))
+            return self.leave(h)[..., 0]
+
+    class ScaledNet(chapter["DeepNet"]):
+        """Shortcuts without norms; each addition is divided by the root of the depth."""
+
+        def forward(self, X):
+            h = self.enter(X)
+            for layer in self.layers:
+                h = h + layer(torch.relu(h)) / len(self.layers) ** 0.5
             return self.leave(h)[..., 0]
 
     def divided_exit(depth):
@@ -123,10 +139,12 @@ def run(seed, net, depth, eps, lr=None, steps=None, **how):
     makers = {
         "plain": chapter["DeepNet"],
         "good start": chapter["he_start"],
-        "idle start": chapter["identity_start"],
+        "idle start": lambda depth: set_layers(chapter["DeepNet"](depth), nn.init.eye_),
         "shortcuts": chapter["ResidualNet"],
-        "silent start": chapter["zero_start"],
-        "scaled shortcuts": chapter["ScaledNet"],
+        "silent start": lambda depth: set_layers(
+            chapter["ResidualNet"](depth), nn.init.zeros_
+        ),
+        "scaled shortcuts": ScaledNet,
         "norm alone": NormAlone,
         "post-norm": post_norm,
         "smaller additions": DividedPostNorm,
