@@ -94,8 +94,8 @@ class MaskedOnce(EncoderStack):
 def minus_1e9(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Masked softmax that adds -1e9 where the mask is False.
 
-    Goes wrong: in float32 a fully masked row becomes uniform, or, if its scores differ by more
-    than 64, attends to the largest; in float16 -1e9 is -inf, and that row is NaN.
+    Goes wrong: in float32 the scores of a fully masked row are rounded to multiples of 64, so it
+    usually becomes uniform; in float16 -1e9 is -inf, and that row is NaN.
     Notice: NaN in half precision as soon as one row is fully masked.
     Repair: fill with -inf before the softmax; zero the rows without a key after it.
     """
