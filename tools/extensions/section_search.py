@@ -21,9 +21,9 @@ from tools.extensions.html_build import after_html_build
 from tools.kept import kept
 from tools.whole_files import write_text
 
-# Folded code and printed outputs, half of the text, and whatever would give an answer away
+# Folded code, its titles and printed outputs, half of the text, and what would give an answer away
 NOT_SAID = (
-    ".headerlink, script, style, summary .expanded, details .cell_input, "
+    ".headerlink, script, style, .hide > summary, details .cell_input, "
     ".cell_output .output, .figure-live, .solution"
 )
 LEFT_OUT = {"book/licences"}
