@@ -72,8 +72,8 @@ def explore_recall(one_code, attention, right=None, written=None) -> Figure:
         {"digits": "31415926", "place": 5},
         picture,
         alt,
-        data,
-        floats(numbers),
+        data | {"bits": 16},
+        floats(numbers, bits=16),
         tries=TRIES,
     )
 
