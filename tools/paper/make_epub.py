@@ -27,6 +27,7 @@ NO_FORMULA = f'<math xmlns="{MATHML}" display="block"></math>'  # yet
 EMPTY_PATH = re.compile(rb"<path (?![^>]*\bd=)[^>]*/>")
 WIDE = ("1em", "2em")  # spaces between two formulas
 FIT = 84  # width of the page without margins and indents, vw
+BOX = 10  # and how much of it the edges of a box take
 SENTENCE = 24  # letters; a longer cell is a sentence and may wrap
 CODE_LETTER = 0.602  # em, in the widest of the common fonts
 SMALLEST = 1.7  # legible type, vw: 6 pt on 7 inches
@@ -74,7 +75,12 @@ def fit_tables(chapters, page):
             if len(cell.get_text(" ", strip=True)) > SENTENCE:
                 cell["class"] = "sentence"
     for table, width in zip(tables, least_widths(tables, page), strict=True):
-        table["style"] = f"font-size: min(0.88em, {FIT / width:.2f}vw)"
+        table["style"] = f"font-size: min(0.88em, {room(table) / width:.2f}vw)"
+
+
+def room(element):
+    """The width that an element may have, vw."""
+    return FIT - (BOX if element.find_parent(class_="admonition") else 0)
 
 
 def least_widths(tables, page):
@@ -98,7 +104,7 @@ def fit_outputs(chapters):
     for chapter in chapters:
         for text in chapter.body.select(".cell_output pre"):
             longest = max(map(len, text.get_text().split("\n")))
-            share = FIT / (max(longest, 1) * CODE_LETTER)
+            share = room(text) / (max(longest, 1) * CODE_LETTER)
             if share >= SMALLEST:
                 text["style"] = f"font-size: min(0.66em, {share:.2f}vw)"
 
