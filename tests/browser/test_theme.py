@@ -64,6 +64,14 @@ def test_links_that_a_figure_writes_lead_somewhere(visit, built):
         assert f'id="{place}"' in text or not place, link
 
 
+def test_what_is_closed_takes_no_part_in_the_page(visit):
+    page = visit("file", "book/02-masks.html").page
+    page.wait_for_selector(".toggle-hidden > .cell", state="attached")
+    shown = "cells => cells.map((cell) => getComputedStyle(cell).display)"
+    closed = page.locator(".toggle-hidden > .cell").evaluate_all(shown)
+    assert len(closed) > 3 and set(closed) == {"none"}
+
+
 WITH_PLOTS = ("02-masks", "05-several-heads", "13-walking-on", "figures")
 # For each plot of a page: is it for the light or the dark theme, and does it show?
 SHOWN = """() => [...document.querySelectorAll("article img[class^=plot-]")].map((plot) => {
