@@ -514,6 +514,8 @@ def test_the_copiers_agree(browser):
     """What each writes, how surely, and where it looks: strings of every length in training."""
     torch.manual_seed(1)
     nets = {"one code": Copier(32), "attention": Copier(64)}
+    for net in nets.values():  # as the figure carries them: 16 bits
+        net.half().float()
     right = {name: [torch.zeros(n) for n in range(2, 17)] for name in nets}
     figure = figures.explore_recall(*(n.state_dict() for n in nets.values()), right)
     page = open_page(browser, figure, "recall.js", "numbersOf")
