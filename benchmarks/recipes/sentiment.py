@@ -1,6 +1,7 @@
 """Runs of chapter 12: the book's own reviews, and SST-2 with the models that it describes."""
 
 import math
+import random
 import zlib
 
 import torch
@@ -39,6 +40,7 @@ SPLITS = "train", "val", "test"
 NUM_STEPS = 60  # the longest sentence of SST-2 has 53 tokens
 
 RIVALS = ["averaged words", "bag of words", "GRU", "Transformer"]
+ORDER_BLIND = "order-blind network"  # a mean of word vectors, then a hidden layer
 SLIPS = [  # mistakes of the source, one at a time
     "mask on the queries",
     "mask of the unsorted batch",
@@ -90,7 +92,8 @@ RECIPES = {
 }
 EXPERIMENTS = {
     "reviews-mini": [
-        {"name": "reviews-mini", "model": model} for model in [*RIVALS, "source"]
+        {"name": "reviews-mini", "model": model}
+        for model in [*RIVALS, "source", ORDER_BLIND]
     ],
     "sst2": [
         {"name": "sst2", "model": model}
@@ -100,6 +103,8 @@ EXPERIMENTS = {
             "TF-IDF with letters",
             "Transformer with letters",
             "five of them",
+            "letters without attention",
+            "TF-IDF with letters, words hidden",
         ]
     ]
     + [{"name": "sst2", "model": "source", "slips": SLIPS}]
@@ -159,13 +164,16 @@ class LetterReader(nn.Module):
     Args:
         words: all possible words, by id. For words not in a training text, only the letters count.
         is_known: (words,), whether the word occurs in a training text.
+        attends: whether there are positions and an encoder block; without them, word vectors are
+            pooled as they are.
     """
 
     num_runs = LETTERS["num_runs"]
 
     def __init__(
-        self, words, is_known, num_hiddens, ffn_num_hiddens, num_heads, dropout
-    ):
+        self, words, is_known, num_hiddens, ffn_num_hiddens, num_heads, dropout,
+        attends=True,
+    ):  # fmt: skip
         super().__init__()
         self.words = nn.Embedding(len(words), num_hiddens)
         self.runs = nn.EmbeddingBag(
@@ -179,6 +187,7 @@ class LetterReader(nn.Module):
         self.register_buffer("runs_of", runs_of_letters(words, self.num_runs))
         self.positions = PositionalEncoding(num_hiddens, dropout)
         self.stack = EncoderStack(num_hiddens, ffn_num_hiddens, num_heads, 1, dropout)
+        self.attends = attends
         self.pooling = AttentionPooling(num_hiddens)
         self.dropout = nn.Dropout(dropout)
         self.output = nn.Linear(num_hiddens, 2)
@@ -198,7 +207,9 @@ class LetterReader(nn.Module):
             mask = mask & (
                 torch.rand(mask.shape, device=mask.device) < 1 - LETTERS["hidden"]
             )
-        X = self.stack(self.positions(self.embed(tokens)), mask)
+        X = self.embed(tokens)
+        if self.attends:
+            X = self.stack(self.positions(X), mask)
         return self.output(self.dropout(self.pooling(X, mask[:, 0])))
 
 
@@ -350,6 +361,16 @@ def predicted_in_order(net, batch, slips):
     return torch.empty_like(found).index_copy_(0, order, found)
 
 
+def with_words_hidden(texts, seed):
+    """As many copies of the texts as a LetterReader sees, each with as many words hidden."""
+    generator = random.Random(seed)
+    return [
+        (" ".join(w for w in text.split() if generator.random() > LETTERS["hidden"]), y)
+        for _ in range(LETTERS["num_epochs"])
+        for text, y in texts
+    ]
+
+
 def run_tfidf(texts, letters):
     """Classify by counts of words, word pairs and letter n-grams; choose C on validation texts."""
     words = TfidfVectorizer(token_pattern=r"\S+")
@@ -377,7 +398,7 @@ def run_tfidf(texts, letters):
     }
 
 
-def run_letters(texts, seeds):
+def run_letters(texts, seeds, attends=True):
     """Train one LetterReader per seed; the ensemble averages their probabilities."""
     sentences = {
         split: [normalise(text) for text, _ in texts[split]] for split in SPLITS
@@ -393,7 +414,8 @@ def run_letters(texts, seeds):
     votes = dict.fromkeys(("val", "test"), 0)
     for seed in seeds:
         torch.manual_seed(seed)
-        net = LetterReader(vocab.idx_to_token, is_known, *LETTERS["sizes"]).to(device)
+        sizes = LETTERS["sizes"]
+        net = LetterReader(vocab.idx_to_token, is_known, *sizes, attends).to(device)
         optimizer = torch.optim.AdamW(
             net.parameters(),
             LETTERS["lr"],
@@ -426,14 +448,17 @@ def make(model, texts, recipe):
     encoders = {
         "averaged words": lambda: WordsAlone(len(vocab), width, std),
         "bag of words": lambda: WordsAlone(len(vocab), width, std),
+        ORDER_BLIND: lambda: WordsAlone(len(vocab), width, std),
         "GRU": lambda: OneAfterTheOther(len(vocab), width, std),
         "Transformer": lambda: TransformerEncoder(
             len(vocab), width, 2 * width, 4, 2, dropout
         ),
     }
     net = Classifier(encoders[model](), width, 2, dropout)
-    if model == "averaged words":  # also for the bag of words with learned weights
+    if model in ("averaged words", ORDER_BLIND):
         net.pooling = Mean()
+    if model == ORDER_BLIND:
+        net.output = nn.Sequential(nn.Linear(width, 64), nn.ReLU(), nn.Linear(64, 2))
     return net, vocab
 
 
@@ -443,10 +468,15 @@ def run(seed, name, model, **source):
     torch.manual_seed(seed)
     if model == "source":
         return run_source(texts, **source)
+    if model.endswith("words hidden"):
+        hidden = {"train": with_words_hidden(texts["train"], seed)}
+        return run_tfidf(texts | hidden, letters=True)
     if model.startswith("TF-IDF"):
         return run_tfidf(texts, letters=model.endswith("letters"))
     if model == "Transformer with letters":
         return run_letters(texts, [seed])
+    if model == "letters without attention":
+        return run_letters(texts, [seed], attends=False)
     if model == "five of them":
         return run_letters(texts, range(5 * seed, 5 * seed + 5))
     recipe = CHAPTER if name == "reviews-mini" else LARGER

@@ -71,14 +71,16 @@ def show_part(*parts):
     """Draw the whole Transformer in small, in colour only the parts that a chapter is about.
 
     Args:
-        parts: how the names of these parts end, such as "attention".
+        parts: how the names of these parts end, such as "attention"; "encoder" and "decoder"
+            are all parts of one column.
     Source: chapter 1.
     """
     boxes, arrows = {}, []
-    for x, column in ((0.15, ENCODER), (2.4, DECODER)):
+    columns = {"encoder": (0.15, ENCODER), "decoder": (2.4, DECODER)}
+    for side, (x, column) in columns.items():
         for row, (name, kind) in enumerate(column):
             y = 0.15 + 0.32 * row
-            lit = any(name.endswith(part) for part in parts)
+            lit = side in parts or any(name.endswith(part) for part in parts)
             boxes[x, row] = (x, y, 1.75, 0.22, name, kind if lit else "plain")
             if row:
                 arrows.append(([(x + 0.875, y - 0.1), (x + 0.875, y)], ""))

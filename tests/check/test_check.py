@@ -213,6 +213,17 @@ def test_batch_normalisation_is_found_although_there_is_dropout(X):
         check.batch_independent(block, X[:1])
 
 
+def test_large_numbers_in_the_padding_are_tried(X):
+    """Weights set to zero after the softmax, and shared out anew, look right for small scores."""
+
+    def masked_late(X, mask):
+        weights = (X @ X.mT).softmax(-1) * mask[:, 0]
+        return weights / weights.sum(-1, keepdim=True) @ X
+
+    found = check.padding_invariant(masked_late, X / 4, LENS)
+    assert not found and found.sentence.startswith("Large numbers in the padding")
+
+
 def test_the_length_of_the_padding_counts_too(X):
     def mean_over_all(X, mask=None):
         return X + (X * mask[:, 0, 0, :, None]).mean(1, keepdim=True)
