@@ -73,11 +73,15 @@ EXPERIMENTS = {
             "forecaster",
             "forecaster, squared distance",
             "forecaster, Gaussian alone",
+            "forecaster, no positions",
+            "forecaster, small network",
+            "mean of three",
         ]
     ],
     "eth-ucy": [
         {"name": "eth-ucy", "model": "constant velocity"},
         {"name": "eth-ucy", "model": "constant velocity, partial futures"},
+        {"name": "eth-ucy", "model": "mean of three"},
         {"name": "eth-ucy", "model": "linear regression"},
         {"name": "eth-ucy", "model": "Transformer", "noise": "no noise"},
         {"name": "eth-ucy", "model": "Transformer", "noise": "noise on half"},
@@ -111,6 +115,27 @@ EXPERIMENTS = {
         for pair in map(list, itertools.combinations(SCENES, 2))
     ],
 }
+
+
+def mean_of_three(past, num_steps):
+    """Constant velocity with the mean of the last three steps."""
+    before = past[:, -1:] - (past[:, -1:] - past[:, -4:-3]) / 3
+    return constant_velocity(torch.cat([before, past[:, -1:]], dim=1), num_steps)
+
+
+class SmallNetwork(nn.Module):
+    """A rival of PathEncoder: the same features, all positions at once, two hidden layers."""
+
+    def __init__(self, num_steps, num_hiddens, num_units=128):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Linear(6 * num_steps, num_units), nn.ReLU(),
+            nn.Linear(num_units, num_units), nn.ReLU(),
+            nn.Linear(num_units, num_hiddens),
+        )  # fmt: skip
+
+    def forward(self, past):
+        return self.layers(motion_features(past).flatten(1))[:, None]
 
 
 class PlainEmbedding(FeatureEmbedding):
@@ -254,10 +279,16 @@ def run_square(seed, model):
         train, batches=train_iter, device=try_gpu(), warmup_steps=warmup_steps
     )
     found = {}
-    if model == "constant velocity":
-        predicted = constant_velocity(past, 25)
+    rulers = {"constant velocity": constant_velocity, "mean of three": mean_of_three}
+    if model in rulers:
+        predicted = rulers[model](past, 25)
     elif model.startswith("forecaster"):
-        net = Forecaster(PathEncoder(*sizes), sizes[0], 25)
+        encoder = PathEncoder(*sizes)
+        if "network" in model:
+            encoder = SmallNetwork(15, sizes[0])
+        if "no positions" in model:
+            encoder.embedding.positions.P.zero_()
+        net = Forecaster(encoder, sizes[0], 25)
         losses = {"alone": gaussian_alone, "distance": squared_loss}
         loss = losses.get(model.split()[-1], forecasting_loss)
         fit(net, loss=loss, **SQUARE["forecaster"])
@@ -270,8 +301,11 @@ def run_square(seed, model):
         predicted = roll(net, past.to(try_gpu()), 25).cpu()
         found["one_step"] = history.loss.iloc[-1]
     ade, fde = displacement_errors(predicted, future)
-    each = (predicted - future).norm(dim=-1).mean(dim=1)  # (paths,)
-    return found | {"ade": ade, "fde": fde, "ade_of_each_cm": in_a_line(100 * each)}
+    distances = (predicted - future).norm(dim=-1)  # (paths, steps)
+    found |= {"ade": ade, "fde": fde}
+    found["rms"] = distances.pow(2).mean().sqrt().item()
+    found["rms_final"] = distances[:, -1].pow(2).mean().sqrt().item()
+    return found | {"ade_of_each_cm": in_a_line(100 * distances.mean(dim=1))}
 
 
 def in_a_line(numbers):
@@ -468,7 +502,9 @@ def run_scenes(seed, model, noise=None, others=False, num_batches=SCENE["num_bat
         positions, tracks, neighbours, _ = scene(name)
         paths, _ = turned(positions, neighbours)
         found = {"windows": len(paths)}
-        if model == "constant velocity":
+        if model == "mean of three":
+            predicted = mean_of_three(paths[:, :OBSERVED], PREDICTED)
+        elif model == "constant velocity":
             predicted = constant_velocity(paths[:, :OBSERVED], PREDICTED)
             found["jitter"] = jitter(paths)
         elif model == "linear regression":
