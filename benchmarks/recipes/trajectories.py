@@ -75,6 +75,8 @@ EXPERIMENTS = {
             "forecaster, Gaussian alone",
             "forecaster, no positions",
             "forecaster, small network",
+            "forecaster, 90 epochs",
+            "forecaster, small network, 90 epochs",
             "mean of three",
         ]
     ],
@@ -291,7 +293,8 @@ def run_square(seed, model):
         net = Forecaster(encoder, sizes[0], 25)
         losses = {"alone": gaussian_alone, "distance": squared_loss}
         loss = losses.get(model.split()[-1], forecasting_loss)
-        fit(net, loss=loss, **SQUARE["forecaster"])
+        longer = {"num_epochs": 90} if "90 epochs" in model else {}
+        fit(net, loss=loss, **SQUARE["forecaster"] | longer)
         with torch.no_grad():
             predicted, log_sigmas = (X.cpu() for X in net.eval()(past.to(try_gpu())))
         found["nats"] = gaussian_loss(predicted, log_sigmas, future).item()
