@@ -77,6 +77,7 @@ EXPERIMENTS = {
             "forecaster, small network",
             "forecaster, 90 epochs",
             "forecaster, small network, 90 epochs",
+            "forecaster, wide network, 90 epochs",
             "mean of three",
         ]
     ],
@@ -125,10 +126,10 @@ def mean_of_three(past, num_steps):
     return constant_velocity(torch.cat([before, past[:, -1:]], dim=1), num_steps)
 
 
-class SmallNetwork(nn.Module):
+class PlainNetwork(nn.Module):
     """A rival of PathEncoder: the same features, all positions at once, two hidden layers."""
 
-    def __init__(self, num_steps, num_hiddens, num_units=128):
+    def __init__(self, num_steps, num_hiddens, num_units):
         super().__init__()
         self.layers = nn.Sequential(
             nn.Linear(6 * num_steps, num_units), nn.ReLU(),
@@ -287,16 +288,19 @@ def run_square(seed, model):
     elif model.startswith("forecaster"):
         encoder = PathEncoder(*sizes)
         if "network" in model:
-            encoder = SmallNetwork(15, sizes[0])
+            encoder = PlainNetwork(15, sizes[0], 512 if "wide" in model else 128)
         if "no positions" in model:
             encoder.embedding.positions.P.zero_()
         net = Forecaster(encoder, sizes[0], 25)
         losses = {"alone": gaussian_alone, "distance": squared_loss}
         loss = losses.get(model.split()[-1], forecasting_loss)
         longer = {"num_epochs": 90} if "90 epochs" in model else {}
+        if "wide" in model:
+            longer["lr"] = 0.002
         fit(net, loss=loss, **SQUARE["forecaster"] | longer)
         with torch.no_grad():
             predicted, log_sigmas = (X.cpu() for X in net.eval()(past.to(try_gpu())))
+        found["parameters"] = sum(p.numel() for p in net.parameters())
         found["nats"] = gaussian_loss(predicted, log_sigmas, future).item()
     else:
         net, loss, roll = make_walker(model)
