@@ -13,6 +13,7 @@ from d2lmini import (
     causal_mask,
     encode,
     normalise,
+    padding_mask,
     shift_right,
     try_gpu,
 )
@@ -37,13 +38,20 @@ RECIPE = {
     "stories": 300,  # to write
     "temperatures": [0.5, 1.0, 1.5],
 }
-RECIPES = {"stories": RECIPE}
+READING = RECIPE | {"hidden": 0.15}  # share of the words
+RECIPES = {"stories": RECIPE, "reading": READING}
 MAX_LEN, NUM_WRITTEN = RECIPE["max_len"], RECIPE["stories"]
 EXPERIMENTS = {
     "stories": [
         {"name": "stories-mini", "model": model}
         for model in ("the word before", "blocks of 2017", "blocks of today")
-    ]
+    ],
+    # Who guesses a hidden word better? The same blocks, epochs and words; another mask and input.
+    "reading": [
+        {"name": "stories-mini", "sides": sides, "num_epochs": num_epochs}
+        for num_epochs in (8, 14)
+        for sides in ("left", "both sides")
+    ],
 }
 
 
@@ -108,10 +116,9 @@ def write(net, vocab, num_stories, choose):
     return texts
 
 
-def fit(net, loaders, loss, device):
+def fit(net, loaders, loss, device, num_epochs=RECIPE["num_epochs"]):
     """Train with a rate that falls to 0; return the validation loss by epoch."""
     optimizer = torch.optim.Adam(net.parameters(), lr=RECIPE["lr"], fused=True)
-    num_epochs = RECIPE["num_epochs"]
     steps = num_epochs * len(loaders["train"])
     schedule = up_and_down(optimizer, RECIPE["warmup_steps"], steps)
     val_losses = []
@@ -121,9 +128,8 @@ def fit(net, loaders, loss, device):
     return val_losses
 
 
-def run(seed, name, model):
-    """Train once; return the results as a dict for the ledger."""
-    start, device = time.perf_counter(), try_gpu()
+def stories_of(name):
+    """The vocabulary, and the arrays and batches of each split."""
     texts = {
         split: [normalise(t) for t in read_texts(name, split)]
         for split in ("train", "val", "test")
@@ -134,6 +140,63 @@ def run(seed, name, model):
         split: buckets(data, data[1], RECIPE["batch_size"], cut_padding)
         for split, data in arrays.items()
     }
+    return vocab, arrays, loaders
+
+
+def hide(tokens, valid_lens, unk, generator):
+    """The tokens with some words hidden, and where; never <eos> or padding."""
+    chance = torch.rand(tokens.shape, generator=generator).to(tokens.device)
+    words = (
+        torch.arange(tokens.shape[1], device=tokens.device) < valid_lens[:, None] - 1
+    )
+    hidden = words & (chance < READING["hidden"])
+    return tokens.masked_fill(hidden, unk), hidden
+
+
+class BothSides(OfTheEncoder):
+    """The same parameters under a padding mask: tokens and lengths to logits."""
+
+    def forward(self, tokens, valid_lens):
+        mask = padding_mask(valid_lens, tokens.shape[1])
+        return self.output(self.stack(self.embedding(tokens), mask))
+
+
+def run_reading(seed, name, sides, num_epochs):
+    """Train on the next word or on hidden ones; guess the same hidden words of the test stories."""
+    device = try_gpu()
+    vocab, arrays, loaders = stories_of(name)
+    generator = torch.Generator().manual_seed(seed)
+
+    def next_loss(net, batch):
+        return next_token_loss(net, batch, vocab.bos)
+
+    def hole_loss(net, batch):
+        tokens, valid_lens = batch
+        seen, hidden = hide(tokens, valid_lens, vocab.unk, generator)
+        logits = net(seen, valid_lens)[hidden]
+        return nn.functional.cross_entropy(logits, tokens[hidden]), hidden.sum()
+
+    torch.manual_seed(seed)
+    sizes = len(vocab), *RECIPE["sizes"], RECIPE["num_layers"]
+    left = sides == "left"
+    net = (OfTheEncoder if left else BothSides)(*sizes).to(device)
+    fit(net, loaders, next_loss if left else hole_loss, device, num_epochs)
+    tokens, lens = (array.to(device) for array in arrays["test"])
+    fixed = torch.Generator().manual_seed(1)  # the same words for all
+    seen, hidden = hide(tokens, lens, vocab.unk, fixed)
+    with torch.no_grad():
+        net.eval()
+        logits = net(shift_right(tokens, vocab.bos))[0] if left else net(seen, lens)
+    right = (logits.argmax(-1) == tokens)[hidden]
+    return {"right": right.float().mean().item(), "hidden": int(hidden.sum())}
+
+
+def run(seed, name, model=None, **reading):
+    """Train once; return the results as a dict for the ledger."""
+    if reading:
+        return run_reading(seed, name, **reading)
+    start, device = time.perf_counter(), try_gpu()
+    vocab, arrays, loaders = stories_of(name)
 
     def loss(net, batch):
         return next_token_loss(net, batch, vocab.bos)
