@@ -105,7 +105,9 @@ def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
         before = call(block, X, mask)
         limit = max(limit, rounding(before[real]))
         outputs = {"Changing the padding changed": call(block, changed, mask)}
-        if X.is_floating_point():  # a softmax before the mask overflows only if scores are large
+        if (
+            X.is_floating_point()
+        ):  # a softmax before the mask overflows only if scores are large
             far = torch.where(is_real, X, 100 * other(X))
             outputs["Large numbers in the padding changed"] = call(block, far, mask)
         # Dropout draws different numbers for another shape.
