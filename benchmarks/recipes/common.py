@@ -49,6 +49,7 @@ WITHOUT_DATA = {
     "attention-cost",
     "copying",
     "deep-nets",
+    "induction",
     "padding",
     "parts",
     "rates",

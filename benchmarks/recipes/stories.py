@@ -1,7 +1,9 @@
-"""Runs of chapter 15: language models of the book's stories, with blocks of 2017 and of today."""
+"""Runs of chapter 15: language models of the book's stories, of several kinds and sizes."""
 
+import math
 import time
 from collections import Counter
+from unittest import mock
 
 import torch
 from torch import nn
@@ -19,7 +21,7 @@ from d2lmini import (
 )
 from d2lmini.data import cut_padding
 from d2lmini.data.buckets import buckets
-from d2lmini.data.texts import mistake_in, read_texts
+from d2lmini.data.texts import PRONOUNS, mistake_in, read_texts
 from d2lmini.losses import next_token_loss
 from d2lmini.modern import LanguageModel
 from d2lmini.speed.batched_search import at_random, extend
@@ -39,18 +41,35 @@ RECIPE = {
     "temperatures": [0.5, 1.0, 1.5],
 }
 READING = RECIPE | {"hidden": 0.15}  # share of the words
-RECIPES = {"stories": RECIPE, "reading": READING}
+SCALING = {key: RECIPE[key] for key in ("num_layers", "batch_size", "warmup_steps")}
+SCALING |= {"ffn": "2 × width", "num_heads": 4, "num_kv_heads": 2}
+RECIPES = {"stories": RECIPE, "reading": READING, "scaling": SCALING}
 MAX_LEN, NUM_WRITTEN = RECIPE["max_len"], RECIPE["stories"]
 EXPERIMENTS = {
     "stories": [
         {"name": "stories-mini", "model": model}
-        for model in ("the word before", "blocks of 2017", "blocks of today")
+        for model in (
+            "the word before",
+            "blocks of 2017",
+            "blocks of today",
+            "blocks of today, no positions",
+        )
     ],
     # Who guesses a hidden word better? The same blocks, epochs and words; another mask and input.
     "reading": [
         {"name": "stories-mini", "sides": sides, "num_epochs": num_epochs}
         for num_epochs in (8, 14)
         for sides in ("left", "both sides")
+    ],
+    # Each width at its own best rate; and two of them three times as long.
+    "scaling": [
+        {"name": "stories-mini", "width": width, "lr": lr, "num_epochs": 15}
+        for width in (8, 16, 32, 64, 128)
+        for lr in (0.01, 0.003, 0.001)
+    ]
+    + [
+        {"name": "stories-mini", "width": width, "lr": 0.003, "num_epochs": 45}
+        for width in (16, 64)
     ],
 }
 
@@ -116,11 +135,14 @@ def write(net, vocab, num_stories, choose):
     return texts
 
 
-def fit(net, loaders, loss, device, num_epochs=RECIPE["num_epochs"]):
+def fit(
+    net, loaders, loss, device, num_epochs=RECIPE["num_epochs"], lr=RECIPE["lr"],
+    warmup_steps=RECIPE["warmup_steps"],
+):  # fmt: skip
     """Train with a rate that falls to 0; return the validation loss by epoch."""
-    optimizer = torch.optim.Adam(net.parameters(), lr=RECIPE["lr"], fused=True)
+    optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
     steps = num_epochs * len(loaders["train"])
-    schedule = up_and_down(optimizer, RECIPE["warmup_steps"], steps)
+    schedule = up_and_down(optimizer, warmup_steps, steps)
     val_losses = []
     for _ in range(num_epochs):
         train_epoch(net.train(), loaders["train"], loss, optimizer, schedule, device)
@@ -191,10 +213,57 @@ def run_reading(seed, name, sides, num_epochs):
     return {"right": right.float().mean().item(), "hidden": int(hidden.sum())}
 
 
-def run(seed, name, model=None, **reading):
+def nats_of(story):
+    """Minus the log of a story's probability under the grammar (tools/corpora/make_stories_mini).
+
+    Nothing is hidden in a story but who of the three people is never named.
+    """
+    sentences = normalise(story).removesuffix(" .").split(" . ")
+    named = {word for sentence in sentences for word in sentence.split()} & {*PRONOUNS}
+    groups = math.comb(8 - len(named), 3 - len(named)) / math.comb(8, 3)
+    p = groups / (8 * 7) / 3**2  # the people; two things; their owners
+    num_events = 0
+    for i, sentence in enumerate(sentences[2:-2], start=2):
+        words = sentence.split()
+        if words[1] == "gives":
+            p *= 0.7 / 2 / 2  # which thing, to whom
+            happy = sentences[i + 1].endswith("is happy")
+            p *= 0.4 if happy else 0.6
+            num_events += 1
+        elif words[1] == "goes":
+            p *= 0.3 / 3 / 6 / 4  # who, where, what they do there
+            num_events += 1
+    return -math.log(p * {1: 1 / 4, 2: 1 / 2, 3: 1 / 4}[num_events] / 2)
+
+
+def run_scaling(seed, name, width, lr, num_epochs):
+    """Train one size of the blocks of today; return its losses beside the least possible one."""
+    device = try_gpu()
+    vocab, arrays, loaders = stories_of(name)
+
+    def loss(net, batch):
+        return next_token_loss(net, batch, vocab.bos)
+
+    torch.manual_seed(seed)
+    sizes = len(vocab), width, 2 * width, 4, 2, RECIPE["num_layers"], MAX_LEN
+    net = LanguageModel(*sizes).to(device)
+    found = {"val_losses": fit(net, loaders, loss, device, num_epochs, lr)}
+    found["parameters"] = sum(p.numel() for p in net.blocks.parameters())
+    found["steps"] = num_epochs * len(loaders["train"])
+    for split in ("train", "val", "test"):
+        found[f"{split}_loss"] = evaluate(net, loaders[split], loss, device)
+        nats = sum(map(nats_of, read_texts(name, split)))
+        found[f"{split}_least"] = nats / arrays[split][1].sum().item()
+    return found
+
+
+def run(seed, name, model=None, **rest):
     """Train once; return the results as a dict for the ledger."""
-    if reading:
-        return run_reading(seed, name, **reading)
+    if rest:
+        return (run_scaling if "width" in rest else run_reading)(seed, name, **rest)
+    if model == "blocks of today, no positions":
+        with mock.patch("d2lmini.modern.rotate", lambda X, start: X):
+            return run(seed, name, "blocks of today")
     start, device = time.perf_counter(), try_gpu()
     vocab, arrays, loaders = stories_of(name)
 

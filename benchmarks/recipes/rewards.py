@@ -1,0 +1,184 @@
+"""Runs of chapter 17: the writer of stories trained on its own, those that a reward keeps.
+
+python -m benchmarks.recipes.rewards saves the first writer, with which the chapter begins.
+"""
+
+import copy
+import functools
+
+import torch
+from torch.nn import functional as F
+
+from benchmarks.recipes.common import commit
+from benchmarks.recipes.stories import (
+    MAX_LEN,
+    RECIPE,
+    answers_right,
+    fit,
+    stories_of,
+    write,
+)
+from d2lmini import encode, normalise, shift_right, try_gpu
+from d2lmini.data import cut_padding
+from d2lmini.data.buckets import buckets
+from d2lmini.data.texts import mistake_in, read_texts
+from d2lmini.losses import next_token_loss
+from d2lmini.modern import LanguageModel
+from d2lmini.speed.batched_search import at_random
+from d2lmini.support.eight_bits import to_bytes
+from d2lmini.support.files import write_tensors
+from d2lmini.support.ledger import RESULTS
+from d2lmini.training import evaluate
+
+REWARDS = RECIPE | {
+    "first_epochs": 8,
+    "rounds": 5,
+    "samples": 1500,  # a round
+    "epochs": 2,  # a round
+    "rate": 0.001,
+    "measured": 500,  # stories
+}
+PULLS = ("none", "1/4 corpus", "1/2 corpus", "KL 0.1", "KL 0.3")
+EXPERIMENTS = {
+    "rewards": [
+        {"name": "stories-mini", "keep": keep, "pull": "none"}
+        for keep in ("corpus", "any", "true")
+    ]
+    + [
+        {"name": "stories-mini", "keep": "true, with a gift", "pull": pull}
+        for pull in PULLS
+    ],
+}
+RECIPES = {"rewards": REWARDS}
+TRAINING = (
+    REWARDS["epochs"],
+    REWARDS["rate"],
+    1,
+)  # no warm-up: Adam goes on from a trained net
+
+
+def is_true(story):
+    """Nothing in it contradicts what came before."""
+    return mistake_in(story) is None
+
+
+def has_gift(story):
+    """Somebody gives something away."""
+    return " gives the " in story
+
+
+KEEPS = {
+    "corpus": lambda story: True,
+    "any": lambda story: True,
+    "true": is_true,
+    "true, with a gift": lambda story: is_true(story) and has_gift(story),
+}
+
+
+@functools.cache
+def first_writer(seed, name):
+    """The writer of chapter 15, trained on the corpus."""
+    device = try_gpu()
+    vocab, _, loaders = stories_of(name)
+    torch.manual_seed(seed)
+    sizes = len(vocab), *RECIPE["sizes"], RECIPE["num_kv_heads"], RECIPE["num_layers"]
+    net = LanguageModel(*sizes, MAX_LEN).to(device)
+
+    def loss(net, batch):
+        return next_token_loss(net, batch, vocab.bos)
+
+    fit(net, loaders, loss, device, REWARDS["first_epochs"])
+    return net.eval()
+
+
+def measure(net, seed, data, temperature=1.0):
+    """What it writes: shares of the stories, their words; and how it reads those of the corpus."""
+    vocab, arrays, loaders = data
+    device = next(net.parameters()).device
+    generator = torch.Generator(device).manual_seed(1000 + seed)
+    count = REWARDS["measured"]
+    stories = write(net, vocab, count, at_random(temperature, generator=generator))
+    true, gifts = (torch.tensor([*map(test, stories)]) for test in (is_true, has_gift))
+    tokens, lens = (array.to(device) for array in arrays["test"])
+
+    def loss(net, batch):
+        return next_token_loss(net, batch, vocab.bos)
+
+    return {
+        "true": true.float().mean().item(),
+        "gifts": gifts.float().mean().item(),
+        "true_gifts": (true & gifts).sum().item() / max(1, gifts.sum().item()),
+        "words": sum(len(story.split()) for story in stories) / count,
+        "distinct": len({*stories}) / count,
+        "loss": evaluate(net, loaders["test"], loss, device),
+        "answers": answers_right(net.eval(), tokens, lens, vocab),
+    }
+
+
+def penalised_loss(first, weight, bos):
+    """The loss of the next token, and weight times the KL divergence from the first writer."""
+
+    def loss(net, batch):
+        tokens, valid_lens = batch
+        nats, count = next_token_loss(net, batch, bos)
+        inputs = shift_right(tokens, bos)
+        log_probs = net(inputs)[0].log_softmax(dim=-1)  # (batch, steps, tokens)
+        with torch.no_grad():
+            firsts = first(inputs)[0].log_softmax(dim=-1)
+        divergence = F.kl_div(firsts, log_probs, reduction="none", log_target=True)
+        kept = torch.arange(tokens.shape[1], device=tokens.device) < valid_lens[:, None]
+        return nats + weight * divergence.sum(-1)[kept].mean(), count
+
+    return loss
+
+
+def run(seed, name, keep, pull):
+    """Rounds of writing, keeping and training; what is measured before the first and after each."""
+    device, data = try_gpu(), stories_of(name)
+    vocab, _, loaders = data
+    corpus = [normalise(story) for story in read_texts(name, "train")]
+    first = first_writer(seed, name)
+    net, generator = copy.deepcopy(first), torch.Generator(device).manual_seed(seed)
+    order = torch.Generator().manual_seed(seed)
+    torch.manual_seed(seed)
+
+    def loss(net, batch):
+        return next_token_loss(net, batch, vocab.bos)
+
+    if pull.startswith("KL"):
+        loss = penalised_loss(first, float(pull.split()[1]), vocab.bos)
+    found = [measure(net, seed, data) | {"kept": 0}]
+    for _ in range(REWARDS["rounds"]):
+        choose = at_random(1.0, generator=generator)
+        stories = write(net, vocab, REWARDS["samples"], choose)
+        some = [corpus[i] for i in torch.randperm(len(corpus), generator=order)]
+        if keep == "corpus":  # as many as are written, so at least as many steps
+            stories = some[: len(stories)]
+        kept = [*filter(KEEPS[keep], stories)]
+        share = {"1/4 corpus": 1 / 3, "1/2 corpus": 1}.get(pull, 0)  # of what was kept
+        arrays = encode(kept + some[: round(share * len(kept))], vocab, MAX_LEN)
+        loader = buckets(arrays, arrays[1], RECIPE["batch_size"], cut_padding)
+        fit(net, loaders | {"train": loader}, loss, device, *TRAINING)
+        found.append(measure(net, seed, data) | {"kept": len(kept)})
+    columns = {key: [round(row[key], 4) for row in found] for key in found[0]}
+    columns |= {"first": found[0], "last": found[-1]}
+    for when, writer in (("first_cold", first), ("last_cold", net)):
+        columns[when] = measure(writer, seed, data, temperature=0.5)
+    generator = torch.Generator(device).manual_seed(seed)
+    written = write(net, vocab, 5, at_random(1.0, generator=generator))
+    return columns | {"stories": written}
+
+
+def save_first(name="stories-mini", seed=0):
+    """Write the first writer with 8 bits a number, as the pages keep their networks."""
+    tensors = {}
+    for parameter, values in first_writer(seed, name).state_dict().items():
+        numbers, scale = to_bytes(values.cpu())
+        tensors[f"numbers/writer/{parameter}"] = numbers
+        tensors[f"scale/writer/{parameter}"] = scale
+    notes = {"epochs": REWARDS["first_epochs"], "seed": seed, "commit": commit()}
+    write_tensors(RESULTS / "writer.safetensors", tensors, notes)
+
+
+if __name__ == "__main__":
+    save_first()
