@@ -254,6 +254,13 @@ def run_scaling(seed, name, width, lr, num_epochs):
         found[f"{split}_loss"] = evaluate(net, loaders[split], loss, device)
         nats = sum(map(nats_of, read_texts(name, split)))
         found[f"{split}_least"] = nats / arrays[split][1].sum().item()
+    tokens, lens = (array.to(device) for array in arrays["test"])
+    found["answers"] = answers_right(net.eval(), tokens, lens, vocab)
+    generator = torch.Generator(device).manual_seed(seed)
+    stories = write(net, vocab, NUM_WRITTEN, at_random(1.0, generator=generator))
+    found["right_at_1.0"] = (
+        sum(mistake_in(each) is None for each in stories) / NUM_WRITTEN
+    )
     return found
 
 
