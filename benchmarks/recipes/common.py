@@ -52,6 +52,7 @@ WITHOUT_DATA = {
     "induction",
     "padding",
     "parts",
+    "pictures",
     "rates",
     "reversing",
     "root",
