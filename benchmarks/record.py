@@ -112,6 +112,7 @@ ONCE = [
     "fra-eng-two-cores",
     "growth",
     "faster",
+    "rewards-told",
 ]
 SEEDS_OF |= dict.fromkeys(ONCE, range(1))
 

@@ -53,6 +53,7 @@ CHAPTERS = {
             ("german", "From German", "14-from-german", 6),
             ("language", "Language models", "15-language-models", 3),
             ("long", "Long texts, and what they cost", "16-long-texts", 6),
+            ("reward", "A reward", "17-a-reward", 3),
         ],
         start=1,
     )
