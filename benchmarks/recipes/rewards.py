@@ -42,7 +42,7 @@ PULLS = ("none", "1/4 corpus", "KL 0.1", "KL 0.3")
 EXPERIMENTS = {
     "rewards": [
         {"name": "stories-mini", "keep": keep, "pull": "none"}
-        for keep in ("corpus", "any", "true")
+        for keep in ("corpus", "any", "true", "true, a gift, two owners")
     ]
     + [
         {"name": "stories-mini", "keep": "true, with a gift", "pull": pull}
@@ -51,7 +51,7 @@ EXPERIMENTS = {
     # For the figure: some of what is written after each round.
     "rewards-told": [
         {"name": "stories-mini", "keep": keep, "pull": "none", "told": 6}
-        for keep in ("any", "true", "true, with a gift")
+        for keep in ("any", "true", "true, with a gift", "true, a gift, two owners")
     ],
 }
 RECIPES = dict.fromkeys(EXPERIMENTS, REWARDS)
@@ -72,11 +72,20 @@ def has_gift(story):
     return " gives the " in story
 
 
+def two_owners(story):
+    """The two things belong to two people at first."""
+    words = story.split()
+    return len(words) > 5 and words[0] != words[5]
+
+
 KEEPS = {
     "corpus": lambda story: True,
     "any": lambda story: True,
     "true": is_true,
     "true, with a gift": lambda story: is_true(story) and has_gift(story),
+    "true, a gift, two owners": lambda story: (
+        is_true(story) and has_gift(story) and two_owners(story)
+    ),
 }
 
 
@@ -115,6 +124,7 @@ def measure(net, seed, data, temperature=1.0, told=0):
         "true_gifts": round(
             (true & gifts).sum().item() / max(1, gifts.sum().item()), 4
         ),
+        "two_owners": sum(map(two_owners, stories)) / count,
         "words": sum(len(story.split()) for story in stories) / count,
         "distinct": len({*stories}) / count,
         "loss": round(evaluate(net, loaders["test"], loss, device), 4),

@@ -11,7 +11,8 @@ HOMES = {
     f"explore_{name}": name
     for name in (
         "attention", "caption", "depth", "heads", "layers", "machine", "masks", "positions",
-        "recall", "sentence", "training", "translator", "units", "verdict", "walk", "writer",
+        "recall", "rounds", "sentence", "training", "translator", "units", "verdict", "walk",
+        "writer",
     )
 } | {
     "Live": "live",

@@ -49,6 +49,16 @@ def training(**form):
     return figures.explore_training(*shown, **form)
 
 
+def rounds():
+    told = ("go . </script> .", "</script>"), ("go . go .", None)
+    shares = {"true": [0.5, 0.6], "with a gift": [0.9, 0.1]}
+    column = {"shares": shares, "words": [40.0, 30.0], "loss": [0.5, 0.6]}
+    names = "all", "true", "true, with a gift"
+    return figures.explore_rounds(
+        dict.fromkeys(names, column | {"stories": [told, told]})
+    )
+
+
 def verdict():
     torch.manual_seed(0)
     net = Classifier(TransformerEncoder(len(WORDS), 8, 16, 2, 2, 0.0), 8, 2, 0.0)
@@ -134,7 +144,7 @@ def live_matrix(**form):
     return live(compute, same, **form)
 
 
-WITH_NETS = (caption, machine, recall, sentence, training, translator, verdict, walk,
+WITH_NETS = (caption, machine, recall, rounds, sentence, training, translator, verdict, walk,
              writer)  # fmt: skip
 NAMES = [name for name in figures.__all__ if name.startswith("explore_")]
 FIGURES = {name: getattr(figures, name) for name in NAMES}

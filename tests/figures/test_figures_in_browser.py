@@ -349,7 +349,7 @@ def test_a_hypothesis_of_the_beam_can_be_looked_at(show):
         assert rows == [f"{a} → {b}" for a, b in zip(reads, words, strict=True)]
 
 
-@for_each(["explore_training", "explore_sentence", "explore_machine"])
+@for_each(["explore_training", "explore_rounds", "explore_sentence", "explore_machine"])
 def test_a_film_pauses_and_comes_to_an_end(name, show):
     page, figure = alone(show, FIGURES[name]())
     button = figure.get_by_role("button", name=re.compile("Play|Write it again"))
