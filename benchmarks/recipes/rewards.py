@@ -5,6 +5,7 @@ python -m benchmarks.recipes.rewards saves the first writer, with which the chap
 
 import copy
 import functools
+from itertools import pairwise
 
 import torch
 from torch.nn import functional as F
@@ -39,10 +40,11 @@ REWARDS = RECIPE | {
     "measured": 500,  # stories
 }
 PULLS = ("none", "1/4 corpus", "KL 0.1", "KL 0.3")
+REWARDED = "any", "true", "true, a gift, two owners", "true, a gift, two answers"
 EXPERIMENTS = {
     "rewards": [
         {"name": "stories-mini", "keep": keep, "pull": "none"}
-        for keep in ("corpus", "any", "true", "true, a gift, two owners")
+        for keep in ("corpus", *REWARDED)
     ]
     + [
         {"name": "stories-mini", "keep": "true, with a gift", "pull": pull}
@@ -51,7 +53,7 @@ EXPERIMENTS = {
     # For the figure: some of what is written after each round.
     "rewards-told": [
         {"name": "stories-mini", "keep": keep, "pull": "none", "told": 6}
-        for keep in ("any", "true", "true, with a gift", "true, a gift, two owners")
+        for keep in (*REWARDED, "true, with a gift")
     ],
 }
 RECIPES = dict.fromkeys(EXPERIMENTS, REWARDS)
@@ -78,6 +80,13 @@ def two_owners(story):
     return len(words) > 5 and words[0] != words[5]
 
 
+def two_answers(story):
+    """The two answers are two names."""
+    words = story.split()
+    answers = [after for word, after in pairwise(words) if word == "?"]
+    return len(answers) == 2 and answers[0] != answers[1]
+
+
 KEEPS = {
     "corpus": lambda story: True,
     "any": lambda story: True,
@@ -85,6 +94,9 @@ KEEPS = {
     "true, with a gift": lambda story: is_true(story) and has_gift(story),
     "true, a gift, two owners": lambda story: (
         is_true(story) and has_gift(story) and two_owners(story)
+    ),
+    "true, a gift, two answers": lambda story: (
+        is_true(story) and has_gift(story) and two_answers(story)
     ),
 }
 
@@ -125,6 +137,7 @@ def measure(net, seed, data, temperature=1.0, told=0):
             (true & gifts).sum().item() / max(1, gifts.sum().item()), 4
         ),
         "two_owners": sum(map(two_owners, stories)) / count,
+        "two_answers": sum(map(two_answers, stories)) / count,
         "words": sum(len(story.split()) for story in stories) / count,
         "distinct": len({*stories}) / count,
         "loss": round(evaluate(net, loaders["test"], loss, device), 4),
