@@ -99,6 +99,7 @@ SEEDS_OF = dict.fromkeys(
         "attention-cost",
         "museum",
         "without-ffn",
+        "scaling",
     ],
     range(3),
 )
