@@ -21,7 +21,7 @@ REPEATS = {"sizes": [64, 128, 4, 2], "batch_size": 32, "lr": 0.003}
 EXPERIMENTS = {
     "induction": [
         {"net": "repeated tokens", "blocks": 1, "steps": 2000},
-        {"net": "repeated tokens", "blocks": 1, "steps": 20000},
+        {"net": "repeated tokens", "blocks": 1, "steps": 10000},
         {"net": "repeated tokens", "blocks": 2, "steps": 2000},
         {"net": "writer of stories", "blocks": 2, "steps": 1000},
         {"net": "copier of chapter 1", "blocks": 1, "steps": 600},
