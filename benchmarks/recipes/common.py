@@ -50,6 +50,7 @@ WITHOUT_DATA = {
     "copying",
     "deep-nets",
     "induction",
+    "longer",
     "padding",
     "parts",
     "pictures",

@@ -5,6 +5,7 @@ from functools import partial
 import torch
 
 from benchmarks.recipes.common import from_chapter
+from d2lmini import LearnedPositionalEncoding, PositionalEncoding
 from d2lmini.support.chapters import CHAPTERS
 
 LENGTHS = [*range(4, 21), 55, 100]
@@ -34,9 +35,9 @@ def run(seed, net, batches):
     makers = {
         "none": partial(look_back, None),
         "learned": lambda: look_back(
-            chapter["LearnedPositionalEncoding"](width, 0.0, max_len=100)
+            LearnedPositionalEncoding(width, 0.0, max_len=100)
         ),
-        "sinusoidal": lambda: look_back(chapter["PositionalEncoding"](width, 0.0)),
+        "sinusoidal": lambda: look_back(PositionalEncoding(width, 0.0)),
         "rotary": partial(chapter["Rotary"], None),
         "linear": partial(chapter["Fading"], decays=(1.0,) * 2, turned=False),
         "linear, decay": partial(chapter["Fading"], decays=(0.8, 0.95), turned=False),
