@@ -29,7 +29,14 @@ def run(seed, net, batches):
     """Train once; the share of right words at the last place, for each length."""
     torch.set_num_threads(1)
     chapter = from_chapter(
-        CHAPTERS["long"], "LookBack", "trained", "Rotary", "Table", "hands", "Fading"
+        CHAPTERS["long"],
+        "LookBack",
+        "trained",
+        "Rotary",
+        "Table",
+        "hands",
+        "fading_attention",
+        "Fading",
     )
     look_back, width = chapter["LookBack"], chapter["WIDTH"]
     makers = {
