@@ -40,7 +40,10 @@ function render({ model, el }) {
 
   function update({ reward, round }) {
     const { name, curves, stories } = rewards[reward];
-    curve.update({ x: stories.map((_, i) => i), low: 0, high: 1, at: round, series: curves.shares });
+    // Only as far as the reader has come: what follows is to be foreseen.
+    const series = Object.fromEntries(Object.entries(curves.shares).map(([key, numbers]) =>
+      [key, numbers.map((v, i) => (i <= round ? v : null))]));
+    curve.update({ x: stories.map((_, i) => i), low: 0, high: 1, at: round, series });
     list.replaceChildren(...stories[round].map(([story, mistake]) =>
       make("li", { className: mistake ? "false" : "true" }, make("b", {}, mistake ? "false: " : "true: "),
         ...marked(story, mistake))));
