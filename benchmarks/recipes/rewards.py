@@ -39,7 +39,8 @@ REWARDS = RECIPE | {
     "rate": 0.001,
     "measured": 500,  # stories
 }
-PULLS = ("none", "1/4 corpus", "KL 0.1", "KL 0.3")
+# The last is no pull: it shows what smaller steps alone do.
+PULLS = ("none", "1/4 corpus", "KL 0.1", "KL 0.3", "1/3 of the rate")
 REWARDED = "any", "true", "true, a gift, two owners", "true, a gift, two answers"
 EXPERIMENTS = {
     "rewards": [
@@ -188,7 +189,9 @@ def run(seed, name, keep, pull, told=0):
         share = 1 / 3 if pull == "1/4 corpus" else 0  # of what was kept
         arrays = encode(kept + some[: round(share * len(kept))], vocab, MAX_LEN)
         loader = buckets(arrays, arrays[1], RECIPE["batch_size"], cut_padding)
-        fit(net, loaders | {"train": loader}, loss, device, *TRAINING)
+        epochs, rate, warmup_steps = TRAINING
+        rate = rate / 3 if pull == "1/3 of the rate" else rate
+        fit(net, loaders | {"train": loader}, loss, device, epochs, rate, warmup_steps)
         found.append(measure(net, seed, data, told=told) | {"kept": len(kept)})
     columns = {key: [row[key] for row in found] for key in found[0]}
     if told:
