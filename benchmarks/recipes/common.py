@@ -55,6 +55,7 @@ WITHOUT_DATA = {
     "parts",
     "pictures",
     "rates",
+    "recall",
     "reversing",
     "root",
 }  # random numbers only

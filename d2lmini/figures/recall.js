@@ -93,7 +93,7 @@ function render({ model, el }) {
     share.update({ rows: NAMES, columns: Array.from({ length: n }, (_, i) => i), top: 1,
       value: (which, i) => byPlace[which][i],
       explain: (which, i) => `${show(byPlace[which][i], 3)}: of 500 strings of ${n} digits, how many `
-        + `came back right at place ${i}; mean of three networks` });
+        + `came back right at place ${i}; mean of five networks` });
     const mean = (numbers) => numbers.reduce((sum, v) => sum + v, 0) / numbers.length;
     const lengths = shares[NAMES[0]].map((_, i) => LEAST + i);
     curve.update({ x: lengths, at: n - LEAST, low: 0, high: 1, series: Object.fromEntries(
