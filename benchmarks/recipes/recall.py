@@ -35,7 +35,7 @@ def run(seed, net):
         "given": rounded(told(trained, 16)),
         "own_32": own(trained, 32).mean().item(),
         "given_32": told(trained, 32).mean().item(),
-        "fall": chapter["fall"](trained, lambda X: trained.encoder(X)[0]),
+        "fall": chapter["fall"](trained, chapter["first_of"](trained.encoder)),
     }
     return found | ({"looks": chapter["looks"](trained)} if net == "attention" else {})
 
