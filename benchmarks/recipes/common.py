@@ -47,6 +47,7 @@ RECIPE = {
 }
 WITHOUT_DATA = {
     "attention-cost",
+    "changed",
     "copying",
     "deep-nets",
     "induction",

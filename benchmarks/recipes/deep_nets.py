@@ -15,6 +15,11 @@ EXPERIMENTS = {
         for depth in (18, 32)
         for eps in (1e-8, 1e-20)
     ],
+    # Shortcuts that turn the token at random, shrink it, or halve it
+    "changed": [
+        {"net": net, "depth": 32, "eps": 1e-8}
+        for net in ("rotated", "times 0.8", "halved")
+    ],
     "rates": [
         {"net": net, "depth": depth, "eps": 1e-8, "lr": lr}
         for net, depth in (
@@ -60,6 +65,7 @@ EXPERIMENTS = {
 }
 RECIPES = {
     "deep-nets": {"lr": 0.003, "steps": [*STEPS]},
+    "changed": {"lr": 0.003, "steps": [*STEPS]},
     "rates": {"steps": [600]},
     "rates-more": {"losses": "after each hundred training steps"},
     "rates-warm": {"losses": "after each hundred training steps"},
@@ -121,6 +127,24 @@ def run(seed, net, depth, eps, lr=None, steps=None, **how):
         made.leave.register_forward_pre_hook(lambda _, inputs: inputs[0] / 200)
         return made
 
+    class ChangedNet(chapter["DeepNet"]):
+        """Shortcuts that turn the token at random, or make it so many times as large."""
+
+        def __init__(self, depth, factor=1.0, turned=False):
+            super().__init__(depth)
+            self.shortcuts = [factor * torch.eye(16) for _ in range(depth)]
+            if turned:
+                for shortcut in self.shortcuts:
+                    R, _ = torch.linalg.qr(torch.randn(16, 16))
+                    R[:, 0] *= torch.linalg.det(R)  # no reflection
+                    shortcut.copy_(factor * R)
+
+        def forward(self, X):
+            h = self.enter(X)
+            for layer, R in zip(self.layers, self.shortcuts, strict=True):
+                h = h @ R + layer(torch.relu(h))
+            return self.leave(h)[..., 0]
+
     class RightAngles(chapter["DeepNet"]):
         """Post-norm, where each addition loses its part along the stream."""
 
@@ -141,6 +165,9 @@ def run(seed, net, depth, eps, lr=None, steps=None, **how):
         "good start": chapter["he_start"],
         "idle start": lambda depth: set_layers(chapter["DeepNet"](depth), nn.init.eye_),
         "shortcuts": chapter["ResidualNet"],
+        "rotated": lambda depth: ChangedNet(depth, turned=True),
+        "times 0.8": lambda depth: ChangedNet(depth, factor=0.8),
+        "halved": lambda depth: ChangedNet(depth, factor=0.5),
         "silent start": lambda depth: set_layers(
             chapter["ResidualNet"](depth), nn.init.zeros_
         ),
