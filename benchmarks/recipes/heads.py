@@ -1,11 +1,21 @@
-"""Runs of chapter 11: what the heads of translators align, and the cost of ablating each."""
+"""Runs of chapter 11: what the heads of translators align, and the cost of ablating each.
+
+python -m benchmarks.recipes.heads saves the small translator that the chapter looks at.
+"""
 
 import random
 from collections import Counter
 
 import torch
 
-from benchmarks.recipes.common import BATCH_SIZE, LR, NUM_STEPS, RECIPE, make_net
+from benchmarks.recipes.common import (
+    BATCH_SIZE,
+    LR,
+    NUM_STEPS,
+    RECIPE,
+    commit,
+    make_net,
+)
 from d2lmini import (
     encode,
     load_data_nmt,
@@ -16,6 +26,9 @@ from d2lmini import (
     try_gpu,
 )
 from d2lmini.losses import masked_cross_entropy
+from d2lmini.support.eight_bits import to_bytes
+from d2lmini.support.files import write_tensors
+from d2lmini.support.ledger import RESULTS
 from tools.corpora import make_eng_fra_mini as grammar
 
 EXPERIMENTS = {"heads": [{"num_epochs": 30, "num_sentences": 3000}]}
@@ -76,13 +89,19 @@ def price(net, batch, bos, attention, head, intact):
     return found
 
 
+def train(seed, num_epochs):
+    """Chapter 11's translator, and its vocabularies."""
+    torch.manual_seed(seed)
+    train_iter, *vocabs = load_data_nmt(BATCH_SIZE, NUM_STEPS, None)
+    net = make_net(*vocabs)
+    train_seq2seq(net, train_iter, LR, num_epochs, vocabs[1], try_gpu())
+    return net, vocabs
+
+
 def run(seed, num_epochs, num_sentences):
     """Train chapter 11's translator; measure alignment and price of each cross-attention head."""
-    torch.manual_seed(seed)
-    device = try_gpu()
-    train_iter, *vocabs = load_data_nmt(BATCH_SIZE, NUM_STEPS, None)
-    net, bos = make_net(*vocabs), vocabs[1].bos
-    train_seq2seq(net, train_iter, LR, num_epochs, vocabs[1], device)
+    net, vocabs = train(seed, num_epochs)
+    device, bos = try_gpu(), vocabs[1].bos
     pairs, batch = new_sentences(num_sentences), []
     for side, vocab in enumerate(vocabs):
         batch += encode([pair[side] for pair in pairs], vocab, NUM_STEPS)
@@ -110,3 +129,20 @@ def run(seed, num_epochs, num_sentences):
             for block in net.decoder.stack.blocks
         ],
     }
+
+
+def save_one(name="heads", seed=9, num_epochs=30):
+    """Save the translator that the chapter looks at, 8 bits a weight."""
+    torch.set_num_threads(1)
+    net, _ = train(seed, num_epochs)
+    tensors = {}
+    for parameter, tensor in net.state_dict().items():
+        numbers, scale = to_bytes(tensor.cpu())
+        tensors[f"numbers/small translator/{parameter}"] = numbers.contiguous()
+        tensors[f"scale/small translator/{parameter}"] = scale
+    notes = {"commit": commit(), "num_epochs": num_epochs, "seed": seed}
+    write_tensors(RESULTS / f"{name}.safetensors", tensors, notes)
+
+
+if __name__ == "__main__":
+    save_one()
