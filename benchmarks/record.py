@@ -15,6 +15,7 @@ from benchmarks.recipes import (
     clauses,
     copying,
     deep_nets,
+    facts,
     growth,
     head_counts,
     heads,
@@ -57,6 +58,7 @@ RUNS, RECIPES = dict.fromkeys(EXPERIMENTS, run), dict.fromkeys(EXPERIMENTS, RECI
 MODULES = (
     copying,
     deep_nets,
+    facts,
     sentiment,
     trajectories,
     captions,

@@ -52,6 +52,7 @@ WITHOUT_DATA = {
     "deep-nets",
     "induction",
     "longer",
+    "facts",
     "padding",
     "parts",
     "pictures",
