@@ -21,6 +21,7 @@ from benchmarks.recipes import (
     heads,
     induction,
     longer,
+    machines,
     museum,
     norms,
     padding,
@@ -72,6 +73,7 @@ MODULES = (
     heads,
     induction,
     longer,
+    machines,
     museum,
     growth,
     norms,
@@ -111,6 +113,7 @@ SEEDS_OF = dict.fromkeys(
 )
 # A failing start in three would often not show among five.
 SEEDS_OF |= dict.fromkeys(["reversing", "rates-warm"], range(20))
+SEEDS_OF["tiny"] = range(10)
 # Choices are made once, and deterministic runs need no second seed.
 ONCE = [
     "eth-ucy-choice",

@@ -53,6 +53,7 @@ WITHOUT_DATA = {
     "induction",
     "longer",
     "facts",
+    "mistakes",
     "padding",
     "parts",
     "pictures",
@@ -60,6 +61,7 @@ WITHOUT_DATA = {
     "recall",
     "reversing",
     "root",
+    "tiny",
 }  # random numbers only
 S1_SENTENCES = {
     "go .": "va !",
