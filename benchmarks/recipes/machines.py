@@ -19,7 +19,7 @@ EXPERIMENTS = {
     "tiny": [{"num_steps": 200}],
     "mistakes": [{"mistake": mistake, "num_steps": 200} for mistake in MISTAKES],
 }
-RECIPES = dict.fromkeys(EXPERIMENTS, {"lr": 0.01})
+RECIPES = {name: {"lr": 0.01} for name in EXPERIMENTS}
 
 
 def run(seed, num_steps, mistake=None):
