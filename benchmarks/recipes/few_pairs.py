@@ -15,7 +15,7 @@ COUNTED = 30, 60  # epochs after which it translates
 
 
 def run(seed, num_examples, num_epochs):
-    """Losses by epoch, on its pairs and on other sentences of the same words; how many are right."""
+    """Losses by epoch, on its pairs and on others of the same words; how many come out right."""
     torch.set_num_threads(1)
     chapter = from_chapter(CHAPTERS["training"], "NAME", "make_net", "batches_of")
     pairs, device = chapter["train_pairs"][:num_examples], try_gpu()
