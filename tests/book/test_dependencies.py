@@ -40,7 +40,7 @@ def test_what_one_notebook_uses_runs_one_notebook(users):
 def test_what_many_use_runs_them_all(users):
     assert len(users["masks.py"]) > 14
     assert {row.file for row in EXERCISE_PAGES.values()} <= users["check/grading.py"]
-    assert {"11-attention-maps", "15-language-models"} <= users["training.py"]
+    assert {"11-attention-maps", "17-a-reward"} <= users["training.py"]
 
 
 def test_a_name_leads_to_the_module_that_defines_it():
