@@ -51,11 +51,11 @@ def training(**form):
 
 def rounds():
     told = ("go . </script> .", "</script>"), ("go . go .", None)
-    shares = {"true": [0.5, 0.6], "with a gift": [0.9, 0.1]}
-    column = {"shares": shares, "words": [40.0, 30.0], "loss": [0.5, 0.6]}
+    shares = {"true": [0.5, 0.6, 0.7, 0.8], "with a gift": [0.9, 0.1, 0.1, 0.0]}
+    column = {"shares": shares, "words": [40.0] * 4, "loss": [0.5] * 4}
     names = "all", "true", "true, with a gift"
     return figures.explore_rounds(
-        dict.fromkeys(names, column | {"stories": [told, told]})
+        dict.fromkeys(names, column | {"stories": [told] * 4})
     )
 
 
