@@ -45,7 +45,8 @@ class RMSNorm(nn.Module):
 def rotate(X: Tensor, start: int = 0) -> Tensor:
     """Rotary positions: turn features 2j and 2j + 1 by the position times their angle.
 
-    Neighbours are pairs, as in the paper and in GPT-J; Llama pairs j with j + head_size / 2.
+    Neighbours are pairs, as in the paper and in GPT-J. (Transformers' Llama pairs j with
+    j + head_size / 2.)
 
     Args:
         start: position of the first token.

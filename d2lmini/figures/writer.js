@@ -121,7 +121,8 @@ function render({ model, el }) {
     const ranked = p.map((_, id) => id).sort((a, b) => p[b] - p[a]).slice(0, SHOWN);
     candidates.forEach((candidate, n) => {
       candidate.id = ranked[n];
-      candidate.item.style.visibility = full || p[candidate.id] < LEAST ? "hidden" : "";
+      candidate.take.disabled = full || p[candidate.id] < LEAST;
+      candidate.item.style.visibility = candidate.take.disabled ? "hidden" : "";
       candidate.take.textContent = vocabulary[candidate.id];
       candidate.share.textContent = show(p[candidate.id], 3);
       candidate.bar.style.setProperty("--share", p[candidate.id]);
