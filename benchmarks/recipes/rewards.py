@@ -16,6 +16,7 @@ from benchmarks.recipes.stories import (
     RECIPE,
     answers_right,
     fit,
+    loss_of,
     stories_of,
     write,
 )
@@ -110,10 +111,7 @@ def first_writer(seed, name):
     torch.manual_seed(seed)
     sizes = len(vocab), *RECIPE["sizes"], RECIPE["num_kv_heads"], RECIPE["num_layers"]
     net = LanguageModel(*sizes, MAX_LEN).to(device)
-
-    def loss(net, batch):
-        return next_token_loss(net, batch, vocab.bos)
-
+    loss = loss_of(vocab)
     fit(net, loaders, loss, device, REWARDS["first_epochs"])
     return net.eval()
 
@@ -127,10 +125,7 @@ def measure(net, seed, data, temperature=1.0, told=0):
     stories = write(net, vocab, count, at_random(temperature, generator=generator))
     true, gifts = (torch.tensor([*map(test, stories)]) for test in (is_true, has_gift))
     tokens, lens = (array.to(device) for array in arrays["test"])
-
-    def loss(net, batch):
-        return next_token_loss(net, batch, vocab.bos)
-
+    loss = loss_of(vocab)
     return {
         "true": true.sum().item() / count,
         "gifts": gifts.sum().item() / count,
@@ -172,10 +167,7 @@ def run(seed, name, keep, pull, told=0):
     net, generator = copy.deepcopy(first), torch.Generator(device).manual_seed(seed)
     order = torch.Generator().manual_seed(seed)
     torch.manual_seed(seed)
-
-    def loss(net, batch):
-        return next_token_loss(net, batch, vocab.bos)
-
+    loss = loss_of(vocab)
     if pull.startswith("KL"):
         loss = penalised_loss(first, float(pull.split()[1]), vocab.bos)
     found = [measure(net, seed, data, told=told) | {"kept": 0}]

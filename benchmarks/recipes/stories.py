@@ -1,5 +1,6 @@
 """Runs of chapter 15: language models of the book's stories, of several kinds and sizes."""
 
+import functools
 import math
 import time
 from collections import Counter
@@ -150,6 +151,11 @@ def fit(
     return val_losses
 
 
+def loss_of(vocab):
+    """The loss of the next token, as the loops of training take it."""
+    return functools.partial(next_token_loss, bos=vocab.bos)
+
+
 def stories_of(name):
     """The vocabulary, and the arrays and batches of each split."""
     texts = {
@@ -188,9 +194,7 @@ def run_reading(seed, name, sides, num_epochs):
     device = try_gpu()
     vocab, arrays, loaders = stories_of(name)
     generator = torch.Generator().manual_seed(seed)
-
-    def next_loss(net, batch):
-        return next_token_loss(net, batch, vocab.bos)
+    next_loss = loss_of(vocab)
 
     def hole_loss(net, batch):
         tokens, valid_lens = batch
@@ -240,10 +244,7 @@ def run_scaling(seed, name, width, lr, num_epochs):
     """Train one size of the blocks of today; return its losses beside the least possible one."""
     device = try_gpu()
     vocab, arrays, loaders = stories_of(name)
-
-    def loss(net, batch):
-        return next_token_loss(net, batch, vocab.bos)
-
+    loss = loss_of(vocab)
     torch.manual_seed(seed)
     sizes = len(vocab), width, 2 * width, 4, 2, RECIPE["num_layers"], MAX_LEN
     net = LanguageModel(*sizes).to(device)
@@ -273,10 +274,7 @@ def run(seed, name, model=None, **rest):
             return run(seed, name, "blocks of today")
     start, device = time.perf_counter(), try_gpu()
     vocab, arrays, loaders = stories_of(name)
-
-    def loss(net, batch):
-        return next_token_loss(net, batch, vocab.bos)
-
+    loss = loss_of(vocab)
     torch.manual_seed(seed)
     sizes, found = (len(vocab), *RECIPE["sizes"]), {}
     num_kv_heads, num_layers = RECIPE["num_kv_heads"], RECIPE["num_layers"]
