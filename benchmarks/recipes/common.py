@@ -31,6 +31,8 @@ from d2lmini import (
 )
 from d2lmini.data.catalogue import EMBEDDED, REGISTRY
 from d2lmini.data.registry import columns_of, find_paths, splits_of
+from d2lmini.support.eight_bits import to_bytes
+from d2lmini.support.files import write_tensors
 from d2lmini.support.ledger import RESULTS
 
 ROOT = Path(__file__).parents[2]
@@ -249,6 +251,19 @@ def up_and_down(optimizer, warmup_steps, steps):
     """A schedule whose learning rate rises for warmup_steps and falls to 0 at the last step."""
     return torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min((step + 1) / warmup_steps, 1 - step / steps)
+    )
+
+
+def save_nets(name, nets, **notes):
+    """Keep trained networks, 8 bits a weight, for a page that has no time to train them."""
+    tensors = {}
+    for net, state in nets.items():
+        for parameter, weights in state.items():
+            numbers, scale = to_bytes(weights.cpu())
+            tensors[f"numbers/{net}/{parameter}"] = numbers.contiguous()
+            tensors[f"scale/{net}/{parameter}"] = scale
+    write_tensors(
+        RESULTS / f"{name}.safetensors", tensors, {"commit": commit()} | notes
     )
 
 

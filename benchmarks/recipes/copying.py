@@ -6,11 +6,8 @@ python -m benchmarks.recipes.copying saves the two nets of the chapter's first f
 import torch
 from torch import nn
 
-from benchmarks.recipes.common import commit, from_chapter
+from benchmarks.recipes.common import from_chapter, save_nets
 from d2lmini.support.chapters import CHAPTERS
-from d2lmini.support.eight_bits import to_bytes
-from d2lmini.support.files import write_tensors
-from d2lmini.support.ledger import RESULTS
 
 UPDATES = 150, 300, 600, 1800, 5400
 NETS = (
@@ -78,16 +75,12 @@ def save_two(name="copying"):
     makers, chapter = nets()
     read = "3141592653589793"
     digits = torch.tensor([[int(digit) for digit in read]])
-    tensors, written = {}, {"read": read}
+    kept, written = {}, {"read": read}
     for net in ("one code", "attention"):
         trained = chapter["train_copier"](makers[net], seed=0)
-        for parameter, tensor in trained.state_dict().items():
-            numbers, scale = to_bytes(tensor)
-            tensors[f"numbers/{net}/{parameter}"] = numbers.contiguous()
-            tensors[f"scale/{net}/{parameter}"] = scale
+        kept[net] = trained.state_dict()
         written[net] = "".join(map(str, chapter["repeat"](trained, digits)[0].tolist()))
-    notes = {"commit": commit(), "updates": 600, "seed": 0, "written": written}
-    write_tensors(RESULTS / f"{name}.safetensors", tensors, notes)
+    save_nets(name, kept, updates=600, seed=0, written=written)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from benchmarks.recipes.common import (
     LR,
     NUM_STEPS,
     RECIPE,
-    commit,
     make_net,
 )
 from d2lmini import (
@@ -26,9 +25,6 @@ from d2lmini import (
     try_gpu,
 )
 from d2lmini.losses import masked_cross_entropy
-from d2lmini.support.eight_bits import to_bytes
-from d2lmini.support.files import write_tensors
-from d2lmini.support.ledger import RESULTS
 from tools.corpora import make_eng_fra_mini as grammar
 
 EXPERIMENTS = {"heads": [{"num_epochs": 30, "num_sentences": 3000}]}
@@ -135,13 +131,8 @@ def save_one(name="heads", seed=9, num_epochs=30):
     """Save the translator that the chapter looks at, 8 bits a weight."""
     torch.set_num_threads(1)
     net, _ = train(seed, num_epochs)
-    tensors = {}
-    for parameter, tensor in net.state_dict().items():
-        numbers, scale = to_bytes(tensor.cpu())
-        tensors[f"numbers/small translator/{parameter}"] = numbers.contiguous()
-        tensors[f"scale/small translator/{parameter}"] = scale
-    notes = {"commit": commit(), "num_epochs": num_epochs, "seed": seed}
-    write_tensors(RESULTS / f"{name}.safetensors", tensors, notes)
+    kept = {"small translator": net.state_dict()}
+    save_nets(name, kept, num_epochs=num_epochs, seed=seed)
 
 
 if __name__ == "__main__":

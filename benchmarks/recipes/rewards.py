@@ -10,7 +10,7 @@ from itertools import pairwise
 import torch
 from torch.nn import functional as F
 
-from benchmarks.recipes.common import commit
+from benchmarks.recipes.common import save_nets
 from benchmarks.recipes.stories import (
     MAX_LEN,
     RECIPE,
@@ -27,9 +27,6 @@ from d2lmini.data.texts import mistake_in, read_texts
 from d2lmini.losses import next_token_loss
 from d2lmini.modern import LanguageModel
 from d2lmini.speed.batched_search import at_random
-from d2lmini.support.eight_bits import to_bytes
-from d2lmini.support.files import write_tensors
-from d2lmini.support.ledger import RESULTS
 from d2lmini.training import evaluate
 
 REWARDS = RECIPE | {
@@ -196,13 +193,8 @@ def run(seed, name, keep, pull, told=0):
 
 def save_first(name="stories-mini", seed=0):
     """Write the first writer with 8 bits a number, as the pages keep their networks."""
-    tensors = {}
-    for parameter, values in first_writer(seed, name).state_dict().items():
-        numbers, scale = to_bytes(values.cpu())
-        tensors[f"numbers/writer/{parameter}"] = numbers
-        tensors[f"scale/writer/{parameter}"] = scale
-    notes = {"epochs": REWARDS["first_epochs"], "seed": seed, "commit": commit()}
-    write_tensors(RESULTS / "writer.safetensors", tensors, notes)
+    kept = {"writer": first_writer(seed, name).state_dict()}
+    save_nets("writer", kept, epochs=REWARDS["first_epochs"], seed=seed)
 
 
 if __name__ == "__main__":

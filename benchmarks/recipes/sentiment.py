@@ -1,4 +1,7 @@
-"""Runs of chapter 12: the book's own reviews, and SST-2 with the models that it describes."""
+"""Runs of chapter 12: the book's own reviews, and SST-2 with the models that it describes.
+
+python -m benchmarks.recipes.sentiment saves the reader with which the chapter begins.
+"""
 
 import math
 import random
@@ -11,7 +14,7 @@ from sklearn.pipeline import make_pipeline, make_union
 from torch import nn
 from torch.nn import functional as F
 
-from benchmarks.recipes.common import up_and_down
+from benchmarks.recipes.common import save_nets, up_and_down
 from d2lmini import (
     EncoderStack,
     PositionalEncoding,
@@ -501,3 +504,18 @@ def run(seed, name, model, **source):
         "val_losses": [round(loss, 4) for loss in history.val_loss],
         "predictions": "".join(map(str, predictions.tolist())),
     }
+
+
+def save_reader(name="verdict", seed=10):
+    """Save the Transformer with which the chapter begins."""
+    torch.set_num_threads(1)
+    texts = {split: read_labelled("reviews-mini", split) for split in SPLITS}
+    torch.manual_seed(seed)
+    net, vocab = make("Transformer", texts, CHAPTER)
+    batches = label_batches(texts["train"], vocab, CHAPTER["batch_size"], NUM_STEPS)
+    train(net, batches, classification_loss, device="cpu", **CHAPTER["training"])
+    save_nets(name, {"reader": net.state_dict()}, seed=seed, **CHAPTER["training"])
+
+
+if __name__ == "__main__":
+    save_reader()

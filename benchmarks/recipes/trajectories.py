@@ -1,4 +1,7 @@
-"""Runs of chapter 13: the book's own square, and ETH/UCY with one scene left out at a time."""
+"""Runs of chapter 13: the book's own square, and ETH/UCY with one scene left out at a time.
+
+python -m benchmarks.recipes.trajectories saves the two networks that the chapter looks at.
+"""
 
 import functools
 import itertools
@@ -7,7 +10,7 @@ import torch
 from sklearn.linear_model import LinearRegression
 from torch import nn
 
-from benchmarks.recipes.common import up_and_down
+from benchmarks.recipes.common import save_nets, up_and_down
 from d2lmini import EncoderDecoder, EncoderStack, batches, train, try_gpu
 from d2lmini.data.paths import path_windows, read_tracks, rotate_paths
 from d2lmini.data.square import simulate_paths
@@ -557,3 +560,26 @@ def run(seed, name, **setting):
     if name == "square":
         return run_square(seed, **setting)
     return (run_pair if "without" in setting else run_scenes)(seed, **setting)
+
+
+def save_two(name="walk", seed=11):
+    """Save the forecaster and the walker that the chapter looks at."""
+    torch.set_num_threads(1)
+    paths, _ = simulate_paths(SQUARE["paths"][0], seed=0)
+    train_iter = batches([paths[:, :15], paths[:, 15:]], SQUARE["batch_size"])
+    sizes, kept = SQUARE["sizes"], {}
+    makers = {
+        "forecaster": lambda: Forecaster(PathEncoder(*sizes), sizes[0], 25),
+        "walker": lambda: EncoderDecoder(PathEncoder(*sizes), PathDecoder(*sizes)),
+    }
+    losses = {"forecaster": forecasting_loss, "walker": walking_loss}
+    for net, make in makers.items():
+        torch.manual_seed(seed)
+        made, settings = make(), SQUARE[net] | {"warmup_steps": SQUARE["warmup_steps"]}
+        train(made, train_iter, losses[net], device="cpu", **settings)
+        kept[net] = made.state_dict()
+    save_nets(name, kept, seed=seed, recipe=SQUARE)
+
+
+if __name__ == "__main__":
+    save_two()
