@@ -14,6 +14,7 @@ from benchmarks.recipes.common import (
     NUM_STEPS,
     RECIPE,
     make_net,
+    save_nets,
 )
 from d2lmini import (
     encode,
