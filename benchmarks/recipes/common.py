@@ -259,7 +259,7 @@ def save_nets(name, nets, **notes):
     tensors = {}
     for net, state in nets.items():
         for parameter, weights in state.items():
-            numbers, scale = to_bytes(weights.detach().cpu())
+            numbers, scale = to_bytes(weights.cpu())
             tensors[f"numbers/{net}/{parameter}"] = numbers.contiguous()
             tensors[f"scale/{net}/{parameter}"] = scale
     write_tensors(

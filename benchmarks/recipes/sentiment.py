@@ -514,8 +514,7 @@ def save_reader(name="verdict", seed=10):
     net, vocab = make("Transformer", texts, CHAPTER)
     batches = label_batches(texts["train"], vocab, CHAPTER["batch_size"], NUM_STEPS)
     train(net, batches, classification_loss, device="cpu", **CHAPTER["training"])
-    kept = {"reader": dict(net.named_parameters())}  # without the table of sines
-    save_nets(name, kept, seed=seed, **CHAPTER["training"])
+    save_nets(name, {"reader": net.state_dict()}, seed=seed, **CHAPTER["training"])
 
 
 if __name__ == "__main__":

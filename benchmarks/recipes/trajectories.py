@@ -577,7 +577,7 @@ def save_two(name="walk", seed=11):
         torch.manual_seed(seed)
         made, settings = make(), SQUARE[net] | {"warmup_steps": SQUARE["warmup_steps"]}
         train(made, train_iter, losses[net], device="cpu", **settings)
-        kept[net] = dict(made.named_parameters())  # without the table of sines
+        kept[net] = made.state_dict()
     save_nets(name, kept, seed=seed, recipe=SQUARE)
 
 
