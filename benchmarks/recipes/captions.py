@@ -313,12 +313,12 @@ def run(seed, name, model, is_reversed=False, **setting):
     if model == "source":
         references = [english for _, english in read_pairs(name, "test")]
         found |= printed_scores(found["translations"], references)
-    if model == "pieces":
-        texts = found["greedy_translations"]
+    if model != "small":
+        texts = found["translations" if model == "source" else "greedy_translations"]
         found["with_unk"] = sum("<unk>" in text for text in texts)
         if seed != 0:  # one run's translations are enough to read
-            found.pop("greedy_translations")
-            found.pop("beam_translations", None)
+            for key in ("translations", "greedy_translations", "beam_translations"):
+                found.pop(key, None)
     return found
 
 
