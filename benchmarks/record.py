@@ -33,6 +33,7 @@ from benchmarks.recipes import (
     reversing,
     rewards,
     root,
+    routes,
     sentiment,
     stories,
     trajectories,
@@ -88,6 +89,7 @@ MODULES = (
     reversing,
     rewards,
     root,
+    routes,
     without_ffn,
 )
 for module in MODULES:
