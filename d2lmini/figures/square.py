@@ -9,13 +9,20 @@ from d2lmini.figures.colours import CYCLE
 from d2lmini.figures.plots import STYLE
 from d2lmini.support.arguments import check_kind, check_shape
 
+# As in the live figure of chapter 13
+FUTURES = {
+    "forecast": ("-", CYCLE[0]),
+    "ruler": ("--", CYCLE[1]),
+    "what happened": (":", CYCLE[2]),
+}
+
 
 def show_square(panels, background=None):
     """Plot walkers on the square, side by side, three per row.
 
     Args:
         panels: title -> (past, futures): past (steps, 2) is drawn in black, futures is a
-            dictionary, label -> (steps, 2).
+            dictionary, a name of FUTURES -> (steps, 2).
         background: (paths, steps, 2), drawn in grey in every panel.
     Source: chapter 13.
     """
@@ -47,15 +54,17 @@ def show_square(panels, background=None):
 
 
 def draw_square(axis, past, futures):
-    """Draw one walker: the observed path in black, and futures, label -> (steps, 2)."""
+    """Draw one walker: the observed path in black, and futures, name -> (steps, 2)."""
     check_shape("past", past, "steps", 2)
+    if unknown := {*futures} - {*FUTURES}:
+        raise ValueError(f"futures ({[*unknown]}) must be named {[*FUTURES]}")
     axis.add_patch(Circle((0, 0), FOUNTAIN, color="#999999", alpha=0.35))
     axis.plot(*KIOSK, "s", color="#999999", ms=4)
     axis.plot(*past.cpu().T, color="black", lw=2, label="observed")
-    styles = zip(("-", "--", ":"), CYCLE, strict=False)
-    for (dashes, colour), (label, future) in zip(styles, futures.items(), strict=False):
+    for name, future in futures.items():
+        dashes, colour = FUTURES[name]
         path = torch.cat([past[-1:], future]).cpu().T
-        axis.plot(*path, dashes, color=colour, label=label)
+        axis.plot(*path, dashes, color=colour, label=name)
     axis.set(
         xlim=(-18, 18), ylim=(-18, 18), aspect="equal", xlabel="x, m", ylabel="y, m"
     )
