@@ -20,7 +20,7 @@ from benchmarks.recipes.stories import (
     stories_of,
     write,
 )
-from d2lmini import encode, normalise, shift_right, try_gpu
+from d2lmini import batches, encode, normalise, shift_right, try_gpu
 from d2lmini.data import cut_padding
 from d2lmini.data.buckets import buckets
 from d2lmini.data.texts import mistake_in, read_texts
@@ -48,6 +48,10 @@ EXPERIMENTS = {
     + [
         {"name": "stories-mini", "keep": "true, with a gift", "pull": pull}
         for pull in PULLS
+    ]
+    + [
+        {"name": "stories-mini", "keep": keep, "pull": "batches at random"}
+        for keep in ("any", "true, with a gift")
     ],
     # For the figure: some of what is written after each round.
     "rewards-told": [
@@ -177,7 +181,10 @@ def run(seed, name, keep, pull, told=0):
         kept = [*filter(KEEPS[keep], stories)]
         share = 1 / 3 if pull == "1/4 corpus" else 0  # of what was kept
         arrays = encode(kept + some[: round(share * len(kept))], vocab, MAX_LEN)
-        loader = buckets(arrays, arrays[1], RECIPE["batch_size"], cut_padding)
+        if pull == "batches at random":  # not by length
+            loader = batches(arrays, RECIPE["batch_size"], cut_padding)
+        else:
+            loader = buckets(arrays, arrays[1], RECIPE["batch_size"], cut_padding)
         epochs, rate, warmup_steps = TRAINING
         rate = rate / 3 if pull == "1/3 of the rate" else rate
         fit(net, loaders | {"train": loader}, loss, device, epochs, rate, warmup_steps)

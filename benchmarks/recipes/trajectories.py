@@ -76,6 +76,8 @@ EXPERIMENTS = {
             "forecaster",
             "forecaster, squared distance",
             "forecaster, Gaussian alone",
+            "forecaster, without detach",
+            "forecaster, factor of 1",
             "forecaster, no positions",
             "forecaster, small network",
             "forecaster, 90 epochs",
@@ -230,6 +232,24 @@ def gaussian_alone(net, batch):
     return gaussian_loss(*net(past), future), future[..., 0].numel()
 
 
+def attached_loss(net, batch):
+    """forecasting_loss whose Gaussian also trains the means."""
+    past, future = batch
+    means, log_sigmas = net(past)
+    distances = (means - future).norm(dim=-1)  # (batch, steps)
+    nats = gaussian_loss(means, log_sigmas, future)
+    return distances.mean() + 0.1 * nats, distances.numel()
+
+
+def louder_loss(net, batch):
+    """forecasting_loss whose Gaussian counts as much as the distances."""
+    past, future = batch
+    means, log_sigmas = net(past)
+    distances = (means - future).norm(dim=-1)  # (batch, steps)
+    nats = gaussian_loss(means.detach(), log_sigmas, future)
+    return distances.mean() + nats, distances.numel()
+
+
 def squared_loss(net, batch):
     """forecasting_loss with squared distances for the means."""
     past, future = batch
@@ -295,7 +315,12 @@ def run_square(seed, model):
         if "no positions" in model:
             encoder.embedding.positions.P.zero_()
         net = Forecaster(encoder, sizes[0], 25)
-        losses = {"alone": gaussian_alone, "distance": squared_loss}
+        losses = {
+            "alone": gaussian_alone,
+            "distance": squared_loss,
+            "detach": attached_loss,
+            "1": louder_loss,
+        }
         loss = losses.get(model.split()[-1], forecasting_loss)
         longer = {"num_epochs": 90} if "90 epochs" in model else {}
         if "wide" in model:
