@@ -16,8 +16,14 @@ RECIPES = {"routes": TRAINING}
 def run(seed, name, epochs):
     """Train the chapter's translator; block the routes of the particle, one after the other."""
     torch.set_num_threads(1)
-    names = "caption_batches", "make_translator", "halves", "preference", "by_route"
-    chapter = from_chapter(CHAPTERS["german"], *names)
+    chapter = from_chapter(
+        CHAPTERS["german"],
+        "caption_batches",
+        "make_translator",
+        "halves",
+        "preference",
+        "by_route",
+    )
     torch.manual_seed(seed)
     net, device = chapter["make_translator"](), try_gpu()
     batches, loss = chapter["train_iter"], chapter["loss"]
