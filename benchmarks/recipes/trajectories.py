@@ -232,22 +232,14 @@ def gaussian_alone(net, batch):
     return gaussian_loss(*net(past), future), future[..., 0].numel()
 
 
-def attached_loss(net, batch):
-    """forecasting_loss whose Gaussian also trains the means."""
+def unguarded_loss(net, batch, factor=0.1, detached=True):
+    """forecasting_loss without one of its guards."""
     past, future = batch
     means, log_sigmas = net(past)
     distances = (means - future).norm(dim=-1)  # (batch, steps)
-    nats = gaussian_loss(means, log_sigmas, future)
-    return distances.mean() + 0.1 * nats, distances.numel()
-
-
-def louder_loss(net, batch):
-    """forecasting_loss whose Gaussian counts as much as the distances."""
-    past, future = batch
-    means, log_sigmas = net(past)
-    distances = (means - future).norm(dim=-1)  # (batch, steps)
-    nats = gaussian_loss(means.detach(), log_sigmas, future)
-    return distances.mean() + nats, distances.numel()
+    centres = means.detach() if detached else means
+    nats = gaussian_loss(centres, log_sigmas, future)
+    return distances.mean() + factor * nats, distances.numel()
 
 
 def squared_loss(net, batch):
@@ -318,8 +310,8 @@ def run_square(seed, model):
         losses = {
             "alone": gaussian_alone,
             "distance": squared_loss,
-            "detach": attached_loss,
-            "1": louder_loss,
+            "detach": functools.partial(unguarded_loss, detached=False),
+            "1": functools.partial(unguarded_loss, factor=1.0),
         }
         loss = losses.get(model.split()[-1], forecasting_loss)
         longer = {"num_epochs": 90} if "90 epochs" in model else {}

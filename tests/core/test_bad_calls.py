@@ -276,6 +276,12 @@ BAD = [
     ("path_windows", "num_steps", "no tracks", lambda: path_windows([], 3)),
     ("show_square", "panels", "a tensor", lambda: show_square(PAST)),
     ("show_square", "past", "a batch", lambda: show_square({"a": (PAST, {})})),
+    (
+        "show_square",
+        "futures",
+        "a name without a line",
+        lambda: show_square({"a": (PAST[0], {"guess": PAST[0]})}),
+    ),
     ("find_paths", "name", "bytes", lambda: find_paths(b"fra-eng")),
     # losses
     ("cross_entropy", "logits", "order", lambda: masked_cross_entropy(IDS, LOGITS, LENS)),
