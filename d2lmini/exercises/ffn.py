@@ -18,6 +18,11 @@ def network(X, W1, b1, W2, b2):
     return torch.relu(X @ W1 + b1) @ W2 + b2
 
 
+def what_each_unit_adds(X, W1, b1, W2, b2):
+    """The terms (batch, steps, hidden, outputs) of which, with b2, the output is the sum."""
+    return torch.relu(X @ W1 + b1)[..., None] * W2
+
+
 def identity(num_hiddens):
     """Weights W1 and W2, without biases, of a network that returns any token unchanged."""
     one = torch.eye(num_hiddens)
@@ -155,45 +160,41 @@ EXERCISES = [
     ),
     Exercise(
         "ffn-3",
-        network,
+        what_each_unit_adds,
         [
             _BY_HAND,
             _arrays(1, 2, 3, 2),
             _arrays(4, 3, 5, 3), _arrays(3, 4, 4, 4), _arrays(3, 4, 6, 8)],
         {
-            'two layers without the ReLU between them; see "Without the ReLU"': (
-                lambda X, W1, b1, W2, b2: (X @ W1 + b1) @ W2 + b2
+            'terms without the ReLU; see "Without the ReLU"': lambda X, W1, b1, W2, b2: (
+                (X @ W1 + b1)[..., None] * W2
             ),
-            "a ReLU after the second layer, too": lambda *arrays: torch.relu(network(*arrays)),
-            "a ReLU after the second layer instead of the first": (
-                lambda X, W1, b1, W2, b2: torch.relu((X @ W1 + b1) @ W2 + b2)
+            "a first bias that is added after the ReLU": lambda X, W1, b1, W2, b2: (
+                (torch.relu(X @ W1) + b1)[..., None] * W2
             ),
-            "a first bias that is added after the ReLU": (
-                lambda X, W1, b1, W2, b2: (torch.relu(X @ W1) + b1) @ W2 + b2
+            "units without their bias": lambda X, W1, b1, W2, b2: (
+                what_each_unit_adds(X, W1, 0 * b1, W2, b2)
             ),
-            "a network without biases": (
-                lambda X, W1, b1, W2, b2: torch.relu(X @ W1) @ W2
+            "the second bias in every term; it belongs to no unit": (
+                lambda *arrays: what_each_unit_adds(*arrays) + arrays[-1]
             ),
-            "a network without its first bias": (
-                lambda X, W1, b1, W2, b2: network(X, W1, 0 * b1, W2, b2)
+            "the second bias, shared out among the units; it belongs to no unit": (
+                lambda *arrays: what_each_unit_adds(*arrays) + arrays[-1] / len(arrays[2])
             ),
-            "a network without its second bias": (
-                lambda X, W1, b1, W2, b2: network(X, W1, b1, W2, 0 * b2)
+            "a ReLU on the terms, which may be negative": lambda *arrays: (
+                torch.relu(what_each_unit_adds(*arrays))
             ),
-            "a network whose input is added to its output; that comes in chapter 7": (
-                lambda X, W1, b1, W2, b2: network(X, W1, b1, W2, b2) + X[..., : W2.shape[1]]
-            ),
-            "a softmax in place of the ReLU, that is, attention over the hidden units": (
-                lambda X, W1, b1, W2, b2: torch.softmax(X @ W1 + b1, dim=-1) @ W2 + b2
+            "the output itself, once for each unit": lambda X, W1, b1, W2, b2: (
+                network(X, W1, b1, W2, b2)[..., None, :].expand(*X.shape[:2], len(b1), -1)
             ),
             "absolute values instead of a ReLU": lambda X, W1, b1, W2, b2: (
-                (X @ W1 + b1).abs() @ W2 + b2
+                (X @ W1 + b1).abs()[..., None] * W2
             ),
         },
         (
-            "Follow the formula: first a product with W1. @ works on the last two axes.",
-            "X @ W1 + b1 has the shape (batch, steps, hidden). Negative numbers become 0.",
-            "A ReLU stands between the layers, and none after the second. Which bias goes where?",
+            "Unit i is one number a token, after the ReLU. By which row of W2 is it multiplied?",
+            "The hidden layer is (batch, steps, hidden), W2 is (hidden, outputs).",
+            "Give the hidden layer a last axis of size 1. With what is it multiplied then?",
         ),
         draw=_arrays_case,
     ),
@@ -277,7 +278,7 @@ EXERCISES = [
         (
             "Does check.permutation_equivariant hold? Does check.causal?",
             "Change one token and see which outputs move. Does the first position behave?",
-            "After the ReLU, the hidden values of the position before are added.",
+            "The position before comes in between the layers: before the ReLU, or after it?",
         ),
         draw=_arrays_case,
         unseen=True,
