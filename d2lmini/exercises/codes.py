@@ -53,8 +53,8 @@ def unit_near_and_different(queries, keys):
 
 
 def additive_scores(queries, keys, W_q, W_k, w):
-    """w . tanh(W_q q + W_k k) for all pairs."""
-    return torch.tanh((queries @ W_q.T)[:, None] + keys @ W_k.T) @ w
+    """w . tanh(q W_q + k W_k) for all pairs."""
+    return torch.tanh((queries @ W_q)[:, None] + keys @ W_k) @ w
 
 
 def deciding_query(keys, wanted):
@@ -95,7 +95,7 @@ def _two_keys_case(dice):
 
 def _additive_case(dice):
     m, n, a, b, s = dice.sizes(5)
-    shapes = (m, a), (n, b), (s, a), (s, b), (s,)
+    shapes = (m, a), (n, b), (a, s), (b, s), (s,)
     return tuple(dice.normal(*shape) for shape in shapes)
 
 
@@ -234,7 +234,7 @@ EXERCISES = [
         (
             "With torch.eye(n) as values, what comes out are the weights themselves.",
             "Compare them with torch.softmax(keys @ query, dim=0). The same numbers, but where?",
-            "Every weight has moved one place on, and the last one to the front: roll(1).",
+            "All have moved by the same number of places. By how many, and what is first now?",
         ),
         draw=_query_case,
         unseen=True,
@@ -247,25 +247,25 @@ EXERCISES = [
             (
                 torch.eye(2),
                 torch.eye(2),
-                torch.tensor([[1.0, 2], [0, 1], [1, 0]]),
-                torch.tensor([[0.0, 1], [1, 1], [2, 0]]),
+                torch.tensor([[1.0, 0, 1], [2, 1, 0]]),
+                torch.tensor([[0.0, 1, 2], [1, 1, 0]]),
                 torch.tensor([1.0, 2, 3]),
             ),
             _draw((2, 2), (2, 2), (2, 2), (2, 2), (2,)),
-            _draw((3, 2), (4, 5), (6, 2), (6, 5), (6,)),
+            _draw((3, 2), (4, 5), (2, 6), (5, 6), (6,)),
         ],
         {
             "a sum without tanh": lambda q, k, W_q, W_k, w: (
-                ((q @ W_q.T)[:, None] + k @ W_k.T) @ w
+                ((q @ W_q)[:, None] + k @ W_k) @ w
             ),
             "tanh after the sum over s instead of before": lambda q, k, W_q, W_k, w: (
-                torch.tanh(((q @ W_q.T)[:, None] + k @ W_k.T) @ w)
+                torch.tanh(((q @ W_q)[:, None] + k @ W_k) @ w)
             ),
             "scores (n, m), with queries and keys exchanged": lambda *x: (
                 additive_scores(*x).T
             ),
             "tanh applied to query and key separately": lambda q, k, W_q, W_k, w: (
-                (torch.tanh(q @ W_q.T)[:, None] + torch.tanh(k @ W_k.T)) @ w
+                (torch.tanh(q @ W_q)[:, None] + torch.tanh(k @ W_k)) @ w
             ),
         },
         (

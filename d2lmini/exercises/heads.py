@@ -184,7 +184,7 @@ EXERCISES = [
         (
             "Two heads stay copies as long as their gradients are equal.",
             "The gradient of a head comes back through its own columns of W_o.",
-            "Random columns of W_o give different gradients; copied columns give equal ones.",
+            "Are those columns equal in each case? And after one step, are they still?",
         ),
     ),
     Exercise(

@@ -163,7 +163,7 @@ EXERCISES = [
         (
             "Count one sentence first. Query i may see keys 0 to i.",
             "Of these keys only the first valid_len are real: min(i + 1, valid_len).",
-            "Sum min(i + 1, valid_len) over the queries 0 to num_steps - 1, padded ones included.",
+            "Now sum over the queries. Do padded queries count, too?",
         ),
         tolerance=0.0,
         draw=_lengths_case,
@@ -322,8 +322,8 @@ EXERCISES = [
         },
         (
             "First without padding: how far back does a key lie from a query?",
-            "distance = steps[:, None] - steps; it must be at least 0 and less than width.",
-            "Combine the window with padding_mask(valid_lens, num_steps) by &.",
+            "Let distance = steps[:, None] - steps. What may it be at least, and at most?",
+            "Now the padding: which keys does it leave, and how do two masks become one?",
         ),
         draw=_window_case,
     ),
@@ -354,7 +354,7 @@ EXERCISES = [
         (
             "Give check.padding_invariant a batch with two lengths, then one sentence alone.",
             "A short sentence sees its padding if its batch holds a longer one. Up to where?",
-            "One mask for all sentences: mask.any(dim=0, keepdim=True).",
+            "So all share one mask. Is it True where any sentence has a word, or where all have?",
         ),
         draw=_padded_case,
         unseen=True,

@@ -230,7 +230,7 @@ EXERCISES = [
         (
             "Two reasons allow a key: it is past, or it was given.",
             "The first is j <= i. The second says something about j alone.",
-            "Join j <= i and j < length by |, each in parentheses.",
+            "Which of & and | joins two reasons of which one is enough?",
         ),
         draw=_sizes(0),
     ),
