@@ -24,7 +24,7 @@ function render({ model, el }) {
   const depth = slider("Layers", { min: 0, max: DEPTHS.length - 1,
     value: DEPTHS.indexOf(first.depth), format: (i) => String(DEPTHS[i]) },
   (i) => state.set({ depth: DEPTHS[i], layer: Math.min(state.get().layer, DEPTHS[i]) }));
-  const scale = slider("Starting weights, times the usual", { min: 0, max: 3, step: 0.05,
+  const scale = slider("Initial weights, times the usual", { min: 0, max: 3, step: 0.05,
     value: first.scale, format: (v) => show(v) }, (v) => state.set({ scale: v }));
   const plots = Object.entries(KINDS).map(([kind, title]) => [kind, lines({ title,
     xIs: "layer", onReach: (l) => state.set({ layer: l }) })]);
