@@ -31,7 +31,7 @@ TRIES = [
 
 
 def explore_masks(
-    sentences=("the cat sat down", "we slept"), valid_lens=(4, 2), brief=False
+    sentences=("the animal was tired", "it slept"), valid_lens=(4, 2), brief=False
 ) -> Figure:
     """Show two sentences under a padding and a causal mask.
 
