@@ -134,7 +134,7 @@ def softmax_over_queries(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 def unscaled(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None):
     """Attention without the division by sqrt(head_size).
 
-    Goes wrong: with wide heads the softmax is nearly one-hot and passes hardly any gradient.
+    Goes wrong: wide heads start nearly one-hot, and each step moves their scores further.
     Notice: weights near 0 and 1 at the first training step, the more so the wider the heads.
     Repair: divide the queries by math.sqrt(queries.shape[-1]).
     """
