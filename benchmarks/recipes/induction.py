@@ -15,8 +15,11 @@ from benchmarks.recipes.rewards import first_writer
 from d2lmini import attention, try_gpu
 from d2lmini.modern import LanguageModel
 from d2lmini.support.chapters import CHAPTERS
+from d2lmini.support.ledger import RESULTS
+from d2lmini.tasks.translator import SubwordTranslator
 
 TEXTS, PART, LONGEST, TOKENS = 256, 8, 16, 60
+PIECES = range(12, 512)  # the commonest of the translator, after its marks
 REPEATS = {"sizes": [64, 128, 4, 2], "batch_size": 32, "lr": 0.003}
 EXPERIMENTS = {
     "induction": [
@@ -25,6 +28,7 @@ EXPERIMENTS = {
         {"net": "repeated tokens", "blocks": 2, "steps": 2000},
         {"net": "writer of stories", "blocks": 2, "steps": 1000},
         {"net": "copier of chapter 1", "blocks": 1, "steps": 600},
+        {"net": "translator of chapter 11", "blocks": 2, "steps": 0},  # the kept one
     ],
 }
 RECIPES = {
@@ -75,7 +79,7 @@ def maps_of(net, tokens):
 
 def share_repeated(net, half):
     """How often the repetition is predicted, its first token aside."""
-    tokens = torch.cat([half, half], dim=1).to(next(net.parameters()).device)
+    tokens = torch.cat([half, half], dim=1).to(try_gpu())
     with torch.no_grad():
         guess = net(tokens[:, :-1])[0].argmax(-1)
     return (guess == tokens[:, 1:])[:, half.shape[1] :].float().mean().item()
@@ -97,6 +101,18 @@ def run(seed, net, blocks, steps):
         with torch.no_grad():
             copier(half, half.gather(1, order))
         maps = [copier.weights[:, None]]  # (batch, 1, written, read)
+    elif net == "translator of chapter 11":  # its decoder's self-attention
+        half = different(TEXTS, PART, PIECES, generator)
+        translator = SubwordTranslator.load(RESULTS / "fra-eng-full.safetensors").net
+        src, lens = half.to(try_gpu()), torch.full((TEXTS,), PART, device=try_gpu())
+        translator.to(try_gpu()).eval()
+        right = share_repeated(lambda tokens: [translator(src, tokens, lens)], half)
+        with torch.no_grad():
+            translator(
+                src, torch.cat([half, half.gather(1, order)], dim=1).to(src), lens
+            )
+        own, _ = translator.decoder.attention_weights
+        maps = [m[:, :, PART:, :PART].cpu() for m in own]
     else:
         if net == "writer of stories":
             trained, words = first_writer(seed, "stories-mini"), range(12, 28)
