@@ -2,9 +2,12 @@
 
 import functools
 import math
-import statistics
 from collections import Counter
+from random import Random
 
+import torch
+
+from d2lmini.check.drawing import Dice
 from d2lmini.check.exercise import Exercise
 from d2lmini.translation import ngrams
 
@@ -96,34 +99,16 @@ def _bleu_case(dice):
     return " ".join(predicted), references, dice.number(1, 4)
 
 
-def verdict_on(ours, theirs):
-    """Apply the chapter's rule to two settings, from the results of their seeds."""
-    return _judge(ours, theirs, statistics.stdev(ours) + statistics.stdev(theirs))
+def share_of_draws(ours, theirs, draws):
+    """How often theirs is at least as good as ours, on sentences drawn with replacement."""
+    return ((ours - theirs)[draws].mean(dim=1) <= 0).float().mean().item()
 
 
-def _judge(ours, theirs, noise):
-    difference = statistics.mean(ours) - statistics.mean(theirs)
-    if abs(difference) < noise:
-        return "cannot tell"
-    return "better" if difference > 0 else "worse"
-
-
-def _with_n(ours, theirs):
-    return _judge(ours, theirs, statistics.pstdev(ours) + statistics.pstdev(theirs))
-
-
-def _best_of_each(ours, theirs):
-    return "better" if max(ours) > max(theirs) else "worse"
-
-
-def _by_the_means(ours, theirs):
-    return "better" if statistics.mean(ours) > statistics.mean(theirs) else "worse"
-
-
-def _results_case(dice):
-    """Two settings with five seeds; their means are far apart or equal."""
-    apart = dice.random.choice([-9.0, 0.0, 0.5, 9.0])
-    return [(90 + place + dice.normal(5)).tolist() for place in (apart, 0.0)]
+def _marks_case(dice):
+    """Two translators, right (1) or wrong (0) by sentence, and draws of sentences."""
+    sentences, number = dice.sizes(2, low=5)
+    ours, theirs = dice.true(0.7, sentences), dice.true(0.5, sentences)
+    return ours.float(), theirs.float(), dice.below(sentences, number, sentences)
 
 
 EXERCISES = [
@@ -256,51 +241,55 @@ EXERCISES = [
     ),
     Exercise(
         "judging-4",
-        verdict_on,
+        share_of_draws,
         [
-            ([2.0, 2.5], [1.0, 1.5]),
-            ([1.0, 1.5], [2.0, 2.5]),
-            ([1.0, 3.0], [1.5, 2.0]),
-            ([90.0, 97.0, 91.0], [93.0, 94.0, 95.0]),
-            ([2.0, 2.0, 8.0], [1.0, 1.0, 1.0]),
-            ([5.0, 5.0, 5.0, 5.0, 5.0], [1.0, 4.0, 4.0, 4.0, 4.0]),
-            ([3.0, 5.0], [1.2, 2.8]),  # told apart only by deviations with n, not n - 1
-            ([3.0, 5.0], [1.8, 3.4]),  # told apart only by half of the two deviations
+            (
+                torch.tensor([1.0, 1.0, 0.0]),
+                torch.tensor([1.0, 0.0, 0.0]),
+                torch.tensor([[0, 0, 2], [1, 1, 2], [0, 1, 2], [2, 2, 2]]),
+            ),
+            (
+                torch.tensor([1.0, 0.0, 1.0, 0.0]),
+                torch.tensor([0.0, 1.0, 1.0, 0.0]),
+                torch.tensor([[0, 0, 1, 2], [1, 1, 0, 3], [2, 3, 2, 3]]),
+            ),
+            _marks_case(Dice(Random(0))),
+            _marks_case(Dice(Random(1))),
         ],
         {
-            "a comparison of the best seed of each": _best_of_each,
-            "a comparison of the means alone": _by_the_means,
-            'a judge with "better" and "worse" swapped': lambda ours, theirs: (
-                verdict_on(theirs, ours)
+            "the share of draws in which ours is better": lambda ours, theirs, draws: (
+                1 - share_of_draws(ours, theirs, draws)
             ),
-            "a judge with standard deviations that divide by n, not by n - 1": _with_n,
-            "a rule with only one of the two deviations; both count": lambda ours, theirs: (
-                verdict_on(ours, [statistics.mean(theirs)] * 2)
+            "a draw in which both are equally good, left out": lambda ours, theirs, draws: (
+                ((ours - theirs)[draws].mean(dim=1) < 0).float().mean().item()
             ),
-            "a judge that adds the squared deviations": lambda ours, theirs: _judge(
-                ours,
-                theirs,
-                math.hypot(statistics.stdev(ours), statistics.stdev(theirs)),
-            ),
-            "a judge that takes the mean of the two deviations": lambda ours, theirs: (
-                _judge(
-                    ours,
-                    theirs,
-                    (statistics.stdev(ours) + statistics.stdev(theirs)) / 2,
+            "other sentences for theirs than for ours: the draws are not paired": (
+                lambda ours, theirs, draws: (
+                    (ours[draws].mean(1) <= theirs[draws.roll(1, 0)].mean(1))
+                    .float()
+                    .mean()
                 )
             ),
-            "a comparison of the medians": lambda ours, theirs: (
-                "cannot tell"
-                if abs(statistics.median(ours) - statistics.median(theirs))
-                < statistics.stdev(ours) + statistics.stdev(theirs)
-                else _by_the_means(ours, theirs)
+            "means over the draws, not over the sentences of a draw": (
+                lambda ours, theirs, draws: (
+                    ((ours - theirs)[draws].mean(dim=0) <= 0).float().mean().item()
+                )
             ),
+            "the sentences themselves, without the draws": lambda ours, theirs, draws: (
+                (ours <= theirs).float().mean().item()
+            ),
+            "one verdict on all sentences": lambda ours, theirs, draws: (
+                ours.mean() <= theirs.mean()
+            ).float(),
+            "the mean difference over the draws": lambda ours, theirs, draws: (
+                ours - theirs
+            )[draws].mean(),
         },
         (
-            "Compute each setting's mean and standard deviation over its seeds.",
-            "A difference of means smaller than the two deviations together says nothing.",
-            "statistics.mean and statistics.stdev do it.",
+            "ours[draws] has the shape of draws: each number is replaced by that sentence's mark.",
+            "One draw is one test set, and both are judged on it. What is its difference?",
+            "That gives one number a draw. In which share of the draws is it 0 or less?",
         ),
-        draw=lambda dice: tuple(_results_case(dice)),
+        draw=_marks_case,
     ),
 ]

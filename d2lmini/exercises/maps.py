@@ -176,7 +176,7 @@ EXERCISES = [
         (
             "Rows are queries, columns are keys.",
             "Keep the first num_real rows, and of them the columns from num_real on.",
-            "Sum over the keys, then take the mean over everything else, as a number: .item().",
+            "Each row loses that much. Which axis is summed, and over which is the mean?",
         ),
         draw=_maps_case,
     ),
@@ -237,7 +237,7 @@ EXERCISES = [
         (
             "Sum the absolute differences of a row. What is it for rows without overlap?",
             "It gives 2: the weight is missing in one place and too much in another.",
-            "Half of the sum, then the mean over the rows.",
+            "By what must it be divided, to give 1? And the rows make one number together.",
         ),
         draw=_rows_case,
     ),
@@ -315,7 +315,7 @@ EXERCISES = [
         (
             "Remove each head alone. What if nothing happens?",
             "Two heads may do the same work. Then only the loss without both rises.",
-            "First every head alone; if that finds nothing, every pair of two different heads.",
+            "How many pairs of heads are there? Try them only if no head alone is enough.",
         ),
         draw=_heads_case,
     ),

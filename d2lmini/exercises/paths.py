@@ -243,7 +243,7 @@ EXERCISES = [
         (
             "Take the last position away from all positions first.",
             "The last step has a length and a direction (cos, sin). Divide it by its length.",
-            "Turning back by that direction: x' = cos x + sin y, y' = cos y - sin x.",
+            "Turning back by that direction takes the last step to (1, 0). Which matrix does that?",
         ),
         draw=_paths_case,
     ),
@@ -273,8 +273,7 @@ EXERCISES = [
         (
             "A window of 3 frames has 2 differences. Each must equal spacing.",
             "Starts go from 0 to len(frames) - num_steps, that one included.",
-            "Ask for all(frames[i + 1] - frames[i] == spacing for i in ...), from the start to one "
-            "before the last frame of the window.",
+            "all(...) asks it of every pair of neighbours. Which is the last pair of a window?",
         ),
         draw=_frames_case,
     ),

@@ -166,7 +166,7 @@ EXERCISES = [
         (
             "Subtract from each reward the mean of its own row; keepdim=True helps.",
             "Divide by the row's standard deviation, with unbiased=False.",
-            "Where that is 0, nothing was better than the rest: torch.where(spread > 0, …, 0.0).",
+            "Where that is 0, nothing was better than the rest. What should its advantage be?",
         ),
         draw=_advantages_case,
     ),

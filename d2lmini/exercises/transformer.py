@@ -391,7 +391,7 @@ EXERCISES = [
         (
             "Draw the stream first: X goes straight through, and two branches add to it.",
             "Each branch begins with its norm, block.addnorm1.norm or block.addnorm2.norm.",
-            "Y = X + dropout(attention of the normed X); then the same with the network and Y.",
+            "What is added is a branch's output, after dropout. To what is the second one added?",
         ),
         draw=_block_case,
     ),
@@ -422,7 +422,7 @@ EXERCISES = [
         (
             "Silence the attention: fill block.attention.W_o.weight with zeros. What is left?",
             "Compare it with what block(X, mask) leaves. Where does the network come in?",
-            "addnorm1(X, ffn(X)) comes first, then the attention, with addnorm2.",
+            "With a silent attention, is what the network reads normalised once, or not at all?",
         ),
         draw=_plain_block_case,
         unseen=True,
@@ -453,7 +453,7 @@ EXERCISES = [
         (
             "A decoder block without its cross-attention: which block of this chapter is that?",
             "An encoder block takes any mask. Which one keeps it from reading ahead?",
-            "embedding, then each block with causal_mask(steps), then output.",
+            "Which layer comes before the blocks, and which after the last?",
         ),
         draw=_drawn_gpt_case,
     ),
