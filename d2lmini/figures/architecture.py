@@ -67,15 +67,25 @@ def show_transformer():
     show_flow(boxes | labels, arrows, figsize=(7.1, 7.0))
 
 
-def show_part(*parts):
+def show_part(*parts, words=()):
     """Draw the whole Transformer in small, in colour only the parts that a chapter is about.
 
     Args:
         parts: how the names of these parts end, such as "attention"; "encoder" and "decoder"
             are all parts of one column.
+        words: what enters on the left and on the right, and what comes out.
     Source: chapter 1.
     """
     boxes, arrows = {}, []
+    places = (
+        (0.15, -0.33, 1.75),
+        (2.4, -0.33, 1.75),
+        (2.4, 0.15 + 0.32 * 8 + 0.36, 1.75),
+    )
+    for (x, y, width), word in zip(places, words, strict=False):
+        boxes[word] = (x, y, width, 0.2, word, "none")
+        start = y + 0.2 if y < 0 else y - 0.14
+        arrows.append(([(x + 0.875, start), (x + 0.875, start + 0.14)], ""))
     columns = {"encoder": (0.15, ENCODER), "decoder": (2.4, DECODER)}
     for side, (x, column) in columns.items():
         for row, (name, kind) in enumerate(column):
@@ -93,5 +103,6 @@ def show_part(*parts):
     path = [(1.025, top), (1.025, top + 0.15), (2.15, top + 0.15), (2.15, memory)]
     arrows.append(([*path, (2.4, memory)], ""))
     boxes["encoder"] = (0.15, top + 0.3, 1.75, 0.2, "encoder", "none")
-    boxes["decoder"] = (2.4, 0.15 + 0.32 * 8 + 0.27, 1.75, 0.2, "decoder", "none")
-    show_flow(boxes, arrows, figsize=(4.3, 3.25))
+    above = 0.27 + 0.32 * bool(words)
+    boxes["decoder"] = (2.4, 0.15 + 0.32 * 8 + above, 1.75, 0.2, "decoder", "none")
+    show_flow(boxes, arrows, figsize=(4.3, 3.85 if words else 3.25))
