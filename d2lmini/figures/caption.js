@@ -47,6 +47,7 @@ function render({ model, el }) {
   lines.setAttribute("aria-hidden", "true"); // the sentence below describes it
   const frame = figure(model, el, {
     state,
+    noteLines: 2,
     title: "From German to English, word by word",
     controls: [text.element, example.element, layer.element, head.element],
     parts: [

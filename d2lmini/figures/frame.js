@@ -71,6 +71,7 @@ export function figure(model, el, { brief, ...whole }) {
     model.get("data").brief ? { ...whole, ...brief } : whole;
   const note = make("p", { className: "note", role: "status" });
   note.style.minHeight = `${1.35 * noteLines}em`;
+  note.style.setProperty("--lines", noteLines);
   const said = make("p", { className: "explanation", "aria-live": "polite" }, help);
   let atRest = help; // shown while nothing is pointed at
   const setUp = (changes, notice) => {
@@ -96,16 +97,17 @@ export function figure(model, el, { brief, ...whole }) {
   el.addEventListener("focusin", ({ target }) =>
     target.setAttribute("data-lm-suppress-shortcuts", "true"));
   el.setAttribute("aria-label", title);
-  el.replaceChildren(
+  el.classList.toggle("brief", Boolean(model.get("data").brief));
+  el.replaceChildren(make("div", { className: "frame" },
     make("div", { className: "heading" }, make("p", { className: "title" }, title), reset),
     ...(tries.length ? [make("div", { className: "tries" }, "Try this:", ...tries)] : []),
     make("div", { className: "controls" }, ...controls),
-    ...(state.refused.length ? [make("p", { className: "note" }, "The address asks for what this "
-      + `figure does not have; ignored: ${state.refused.join(", ")}.`)] : []),
+    ...(state.refused.length ? [make("p", { className: "note refused" }, "The address asks for "
+      + `what this figure does not have; ignored: ${state.refused.join(", ")}.`)] : []),
     note,
     make("div", { className: "parts" }, ...parts),
     said,
-  );
+  ));
   return {
     explain: (text) => (said.textContent = text),
     rest: () => (said.textContent = atRest),

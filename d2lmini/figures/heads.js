@@ -28,7 +28,7 @@ function render({ model, el }) {
     state,
     title: "Heads: who reads which features?",
     controls: [heads, order, feature, amount].map((c) => c.element),
-    parts: [make("div", { className: "stretched" }, steady(reads.element, 17)), steady(place, 20)],
+    parts: [make("div", { className: "wide stretched" }, steady(reads.element, 15.3)), steady(place, 20)],
     help: "Change a feature, and see which heads notice.",
   });
   let maps = [];

@@ -27,7 +27,7 @@ export function hypotheses(onChoose) {
         others.querySelectorAll("button")[n].focus();
       });
       return make("li", {}, button, ` ${show(-logProb / (ids.length - 1), 3)} nats a token${
-        ids.at(-1) === eos ? "" : ", not ended"}; probability ${show(Math.exp(logProb), 4)}`);
+        ids.at(-1) === eos ? "" : ", not ended"}; p ${show(Math.exp(logProb), 3)}`);
     }));
   };
   return { element, update };

@@ -147,6 +147,19 @@
     }
   }
 
+  // A wide figure covers the contents of the page, which disappear while it is in sight.
+  function makeRoom() {
+    const inSight = new Set();
+    const watcher = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        if (isIntersecting) inSight.add(target);
+        else inSight.delete(target);
+      }
+      document.documentElement.classList.toggle("yields", inSight.size > 0);
+    });
+    document.querySelectorAll(".d2lmini-place:not(.brief)").forEach((place) => watcher.observe(place));
+  }
+
   // This script is in the head, after the states: the modules are loaded while the page is being
   // parsed, and each figure starts as soon as its place exists.
   const states = {};
@@ -176,6 +189,6 @@
   document.addEventListener("DOMContentLoaded", () => {
     arrivals.disconnect();
     startArrived();
-    Promise.all(started.values()).then(offerToSkip);
+    Promise.all(started.values()).then(offerToSkip).then(makeRoom);
   });
 })();

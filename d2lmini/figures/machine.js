@@ -106,10 +106,10 @@ function render({ model, el }) {
   const frame = figure(model, el, {
     state,
     title: "The machine",
-    controls: [text.element, words, steps],
+    controls: [text.element, words, steps, about],
     parts: [drawing,
-      make("div", { className: "panel" }, about,
-        make("div", { className: "parts" }, input.element, output.element), maps)],
+      make("div", { className: "panel" },
+        maps, make("div", { className: "parts" }, input.element, output.element))],
     help: "Choose a block, or step from one to the next. Boxes are computed from the bottom up.",
     brief: {
       title: "A whole Transformer",
@@ -144,14 +144,16 @@ function render({ model, el }) {
       : written.map((token, i) => `${token} → ${tgtTokens[best.ids[i + 1]]}`);
     const columns = (matrix) => matrix[0].map((_, k) => k);
     const idOnly = X[0].length === 1;
+    input.element.hidden = heads.length > 0; // room for the weights; it is the output of the block below
     const isOutput = block.part === "output";
+    output.element.classList.toggle("dense", isOutput);
     input.update({ heading: idOnly ? "input: ids" : "input X", rows: tokens, columns: columns(X),
       top: idOnly ? Infinity : 3, digits: idOnly ? 0 : 1, value: (i, k) => X[i][k],
       axes: `rows: positions; column${idOnly ? ": the id" : "s: features"}`,
       explain: (i, k) => `${show(X[i][k], idOnly ? 0 : 3)}, ${entering(trace[given.block], i, k, block)}` });
     output.update({ heading: isOutput ? "logits Y" : "output Y", rows: isOutput ? rows : tokens,
       columns: isOutput ? tgtTokens : columns(Y),
-      top: isOutput ? 12 : 3, digits: 1, value: (i, k) => Y[i][k],
+      top: isOutput ? 12 : 3, digits: isOutput ? null : 1, value: (i, k) => Y[i][k],
       axes: `rows: positions; columns: ${isOutput ? "words of the vocabulary" : "features"}`,
       explain: (i, k) => `${show(Y[i][k], 3)} = ${leaving(trace[given.block], i, k, block)}${
         isOutput ? `; probability ${show(softmax(Y[i])[k], 3)}` : ""}` });

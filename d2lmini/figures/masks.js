@@ -60,7 +60,10 @@ function render({ model, el }) {
       return notes.filter(Boolean).map((text) => `${b ? "Second" : "First"} sentence: ${text}`);
     }).join(" "));
     // Keeps the three matrices side by side
-    rows.flat().forEach((m) => m.element.classList.toggle("compact", steps > 5));
+    rows.flat().forEach((m) => {
+      m.element.classList.toggle("compact", steps > 5);
+      m.element.classList.toggle("tight", steps > 6);
+    });
     rows.forEach(([scores, masked, weights], b) => {
       const own = read[b].tokens;
       const tokens = Array.from({ length: steps }, (_, i) => own[i] ?? "<pad>");

@@ -209,6 +209,7 @@ export function matrix({ title, rowsAre, columnsAre, onReach, onChoose, onLight 
     state = { rows, columns, explain, heading };
     if (!same) build(rows, columns);
     element.style.setProperty("--rows", rows.length);
+    element.style.setProperty("--columns", columns.length);
     shape.textContent = `(${rows.length}, ${columns.length})`;
     head.classList.toggle("upright", columns.every((label) => String(label).length < 3));
     [...head.querySelectorAll("th")].forEach((th, j) => label(th, columns[j], 12));

@@ -32,15 +32,24 @@ function render({ model, el }) {
   const dial = draw("svg", { viewBox: "-1.2 -1.2 2.4 2.4", role: "slider", tabindex: 0,
     class: "dial" });
   const turn = make("p");
-  const rotation = make("div", { className: "lines" },
+  const small = draw("svg", { class: "dials", "aria-hidden": "true" });
+  small.addEventListener("click", ({ target }) => {
+    const pair = target.closest("[data-pair]")?.dataset.pair;
+    if (pair !== undefined) state.set({ column: 2 * Number(pair) });
+  });
+  const rotation = make("div", { className: "hand" },
     make("p", { className: "caption" }, make("span", { className: "name" }, "The pair as a hand")),
     dial, turn);
+  const clocks = make("div", { className: "clocks" },
+    make("p", { className: "caption" }, make("span", { className: "name" }, "A hand for each pair of columns"),
+      "; the chosen one is the large one"), small);
   const frame = figure(model, el, {
     state,
     title: "Sinusoidal positions",
     controls: [width, base, column, position, offset].map((c) => c.element),
-    parts: [make("div", { className: "stack" }, table.element, rotation),
-      make("div", { className: "stack curves" }, wave.element, likeness.element)],
+    parts: [make("div", { className: "narrow" }, table.element),
+      make("div", { className: "stack curves" }, wave.element, likeness.element),
+      rotation, clocks],
     help: "Choose a number of the table, move a marker, or drag the hand. Dashed hand: position i; solid: i + k.",
     brief: {
       title: "A hand that moves on",
@@ -68,6 +77,18 @@ function render({ model, el }) {
     return draw("line", { x1: 0, y1: 0, x2: Math.sin(angle), y2: -Math.cos(angle), class: kind });
   }
 
+  // All hands at position i and at i + k; a click chooses a pair.
+  function drawClocks({ width: d, base: b, column: c, position: i, offset: k }) {
+    small.setAttribute("viewBox", "0 0 19.2 4.8"); // two rows of eight, always, so that nothing moves
+    small.replaceChildren(...Array.from({ length: d / 2 }, (_, p) => {
+      const speed = 1 / b ** ((2 * p) / d);
+      const at = [p % 8, Math.floor(p / 8)].map((n) => 2.4 * n + 1.2);
+      return draw("g", { transform: `translate(${at.join(" ")})`, "data-pair": p,
+        class: p === (c - (c % 2)) / 2 ? "clock chosen" : "clock" },
+      draw("circle", { r: 1, class: "axis" }), hand(i * speed, "before"), hand((i + k) * speed, "after"));
+    }));
+  }
+
   function update({ width: d, base: b, column: c, position: i, offset: k }) {
     const P = Array.from({ length: POSITIONS }, (_, n) => sinusoid(n, d, b));
     const all = P.map((_, n) => n);
@@ -90,6 +111,7 @@ function render({ model, el }) {
       dial.setAttribute(`aria-value${name}`, value);
     }
     turn.hidden = model.get("data").brief;
+    drawClocks({ width: d, base: b, column: c, position: i, offset: k });
     column.element.querySelector("input").max = d - 1;
     const [cos, sin] = [Math.cos(k * speed), Math.sin(k * speed)].map((v) => show(v, 3));
     turn.textContent = `Columns ${pair} and ${pair + 1}, from position ${i} to ${show(i + k, 0)}${

@@ -43,7 +43,7 @@ function render({ model, el }) {
     state,
     title: "The training run of this page, replayed",
     controls: [at, film, which, head].map((c) => c.element),
-    parts: [curve.element, steady(map.element, 16.5), translations],
+    parts: [curve.element, steady(map.element, 18), translations],
     help: "Move through the epochs: what is learned first, and what last?",
     brief: {
       title: "A translator learns",

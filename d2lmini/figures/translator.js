@@ -54,6 +54,7 @@ function render({ model, el }) {
     type(complete(words[i]));
   } });
   const known = make("div", { className: "dictionary" });
+  const vocabulary = make("details", { className: "long" }, make("summary", {}, "It knows …"), known);
   const examples = make("div", { className: "control" });
   const beam = choice("Search", { 1: "greedy", 2: "beam of 2", 4: "beam of 4" }, first.beam,
     (value) => state.set({ beam: Number(value), ...AFRESH }));
@@ -92,12 +93,11 @@ function render({ model, el }) {
   const heads = make("div", { className: "wide" });
   const frame = figure(model, el, {
     state,
+    noteLines: 2,
     title: "Translators, and where they look",
     controls: [...(Object.keys(nets).length > 1 ? [which.element] : []), text.element,
-      make("div", { className: "control long" }, "It knows", known),
-      examples, beam.element, padding.element],
-    parts: [banner, stage, beside.element, verdict,
-      make("div", { className: "controls wide" }, view.element, isOn.element), heads],
+      vocabulary, examples, beam.element, padding.element, view.element, isOn.element],
+    parts: [banner, stage, beside.element, verdict, heads],
     help: "Point at a word to see its arcs alone; choose a French word to see what else could have come, and a small map to see another head (a row of them is a layer).",
   });
 

@@ -7,6 +7,12 @@ import { wordLine } from "./words.js";
 
 const SHOWN = 6; // replacements listed
 
+// What the colours of the words mean
+const keyOf = (labels) => ["A word is tinted by what it does: ",
+  make("span", { className: "tinted" }, make("span", { className: "token", style: "--level: 0.7" }, labels.at(-1))), " or ",
+  make("span", { className: "tinted" }, make("span", { className: "token against", style: "--level: 0.7" }, labels[0])),
+  ". The thicker the line below it, the larger its share in the pooling."];
+
 function render({ model, el }) {
   const data = model.get("data");
   const { tokens: vocabulary, examples, labels, num_steps: numSteps } = data;
@@ -26,7 +32,10 @@ function render({ model, el }) {
     { "": "…", ...Object.fromEntries(examples.map((review) => [review, review])) }, "",
     (value) => value && state.set({ text: value, chosen: 0 }));
   const verdict = make("p");
-  const read = wordLine("words of the review", { onChoose: (i) => state.set({ chosen: i }) });
+  const read = wordLine("words of the review", { onChoose: (i) => state.set({ chosen: i }),
+    onPoint: (i) => (i === null ? frame.rest() : frame.explain(effectOf(i))) });
+  read.element.classList.add("tinted");
+  let effectOf = () => "";
   const place = make("span");
   const instead = choice("put",
     { "": "…", ...Object.fromEntries([...known].sort().map((word) => [word, word])) }, "",
@@ -37,8 +46,6 @@ function render({ model, el }) {
   tryAll.addEventListener("click", tryEveryWord);
   const found = make("ol", { className: "hypotheses inline" });
   const onReach = (said) => frame.explain(said);
-  const effects = matrix({ title: "each word", rowsAre: "what is asked", columnsAre: "tokens",
-    onReach });
   const map = matrix({ title: "attention", rowsAre: "queries", columnsAre: "keys", onReach });
   const heads = headPanel({ self: "self-attention" }, numLayers, numHeads,
     ({ layer, head }) => state.set({ layer, head }));
@@ -47,13 +54,14 @@ function render({ model, el }) {
     title: "A reader of reviews",
     controls: [text.element, example.element],
     parts: [
-      make("div", { className: "wide" }, verdict, steady(read.element, 4.2),
-        make("div", { className: "controls" }, place, instead.element, leaveOut, tryAll), found),
-      make("div", { className: "wide" }, steady(effects.element, 8.8)),
+      make("div", { className: "wide" }, verdict, steady(read.element, 6),
+        make("p", { className: "axes" }, ...keyOf(labels)),
+        make("div", { className: "controls" }, place, instead.element, leaveOut, tryAll),
+        steady(found, 3.6)),
       heads.element,
-      steady(map.element, 19.5),
+      steady(map.element, 20.5),
     ],
-    help: "Choose a word, then put another in its place. Choose a small map to see it whole.",
+    help: "Point at a word to see what it does, or choose it and put another in its place. Choose a small map to see it whole.",
   });
 
   const idsOf = (words) => [...words.map((word) => ids.get(word) ?? unk), eos];
@@ -106,26 +114,27 @@ function render({ model, el }) {
     const best = probabilities.indexOf(Math.max(...probabilities));
     verdict.replaceChildren("Verdict: ", make("strong", {}, labels[best]), ` (${
       labels.map((label, c) => `${label} ${show(probabilities[c], 3)}`).join(", ")})`);
-    read.update(words, { chosen, classOf: (word) => (ids.has(word) ? "" : "unknown") });
     place.textContent = `In place of “${words[chosen]}”`;
     leaveOut.disabled = words.length < 2;
 
     const labelled = [...words.map((word) => (ids.has(word) ? word : "<unk>")), "<eos>"];
     const without = tokens.map((_, i) =>
       judge(tokens.filter((_, k) => k !== i)).probabilities[positive]);
-    effects.update({ columns: labelled, top: 1,
-      rows: ["weight", "without it"],
-      axes: `weight: in the pooling; without it: ${labels[positive]} when the word is left out`,
-      value: (i, j) => [weights, without][i][j],
-      explain: (i, j) => (i
-        ? `probability of ${labels[positive]} if “${labelled[j]}” is left out: ${
-          show(without[j], 4)}; with it ${show(probabilities[positive], 4)}`
-        : `share of “${labelled[j]}” in the pooled vector: ${show(weights[j], 4)}`) });
+    const odds = (p) => Math.log(Math.max(p, 1e-6) / Math.max(1 - p, 1e-6));
+    // In log odds, since near 0 and 1 a probability hardly moves
+    const change = without.map((p) => Math.max(-1, Math.min(1, (odds(probabilities[positive]) - odds(p)) / 6)));
+    effectOf = (i) => `“${words[i]}”: without it ${labels[positive]} ${show(without[i], 3)}, with it ${
+      show(probabilities[positive], 3)}; its share in the pooled vector is ${show(weights[i], 3)}.`;
+    read.update(words, { chosen, classOf: (word) => (ids.has(word) ? "" : "unknown"),
+      tintOf: (i) => change[i] });
+    [...read.element.children].forEach((word, i) => word.style.setProperty("--pooled", weights[i]));
     heads.update({ self: attention }, { ...given, kind: "self", off: [], step: chosen });
-    map.element.classList.toggle("compact", labelled.length > 9);
+    map.element.classList.toggle("compact", labelled.length > 7);
+    const many = labelled.length > 12;
+    map.element.classList.toggle("dense", many);
     const chosenMap = attention[given.layer][given.head].weights;
     map.update({ heading: `layer ${given.layer}, head ${given.head}`, rows: labelled,
-      columns: labelled, top: 1, mark: chosen, value: (i, j) => chosenMap[i][j],
+      columns: labelled, top: 1, mark: chosen, digits: many ? null : 2, value: (i, j) => chosenMap[i][j],
       explain: (i, j) => `${show(chosenMap[i][j], 4)}: how much “${labelled[i]}” takes from “${
         labelled[j]}”` });
   }

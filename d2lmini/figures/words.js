@@ -5,7 +5,7 @@ import { make } from "./matrix.js";
 // focus enters a word, onPoint(null) when it leaves; onChoose(i) when a word is chosen.
 //
 // update(words, { chosen, visible, classOf }): the index of the chosen word, or null; the number of
-// visible words; classOf(word, i), a class for each.
+// visible words; classOf(word, i), a class for each; tintOf(i), from -1 to 1, for its background.
 export function wordLine(name, { onPoint = () => {}, onChoose = () => {} } = {}) {
   const element = make("div", { className: "tokens", role: "group", "aria-label": name });
   const buttons = element.children;
@@ -33,7 +33,8 @@ export function wordLine(name, { onPoint = () => {}, onChoose = () => {} } = {})
   };
 
   // Rebuild the buttons only if their number changes, so that they keep the focus.
-  const update = (words, { chosen = null, visible = words.length, classOf = () => "" } = {}) => {
+  const update = (words, { chosen = null, visible = words.length, classOf = () => "",
+    tintOf = () => 0 } = {}) => {
     while (buttons.length > words.length) element.lastChild.remove();
     while (buttons.length < words.length) element.append(word(buttons.length));
     reached = Math.min(reached, Math.max(0, words.length - 1));
@@ -41,6 +42,8 @@ export function wordLine(name, { onPoint = () => {}, onChoose = () => {} } = {})
       if (button.textContent !== words[i]) button.textContent = words[i]; // avoids a layout
       button.className = `token ${classOf(words[i], i)}`.trim();
       button.tabIndex = i === reached ? 0 : -1;
+      button.classList.toggle("against", tintOf(i) < 0);
+      button.style.setProperty("--level", Math.abs(tintOf(i)).toFixed(3));
       button.style.visibility = i < visible ? "" : "hidden";
       if (chosen !== null) button.setAttribute("aria-pressed", String(i === chosen));
     });

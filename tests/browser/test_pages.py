@@ -22,6 +22,18 @@ USABLE = """e => !e.disabled && e.checkVisibility() && e.getAttribute("aria-pres
     && e.getAttribute("aria-disabled") !== "true\""""
 
 
+# Parts of a figure with a scrollbar, or with more in them than is seen. The list of a vocabulary
+# lies in a fold, and may be long.
+CUT = """(figure) => [...figure.querySelectorAll(".frame *")].filter((e) => {
+    const hides = (way) => /auto|scroll|hidden/.test(getComputedStyle(e)[`overflow${way}`]);
+    return !e.closest("svg, th, details, input, select") && e.clientHeight
+        && ((hides("Y") && e.scrollHeight > e.clientHeight + 1)
+            || (hides("X") && e.scrollWidth > e.clientWidth + 1));
+}).map((e) => e.className)"""
+FITS = 656  # of a screen of 720, below the header
+EIGHT_WORDS = "the small animal was very tired and slept"
+
+
 # Thousands of words of code share a dozen colours; checking the longest word of each is enough.
 # (axe takes a word of one letter for a symbol, and skips it.)
 HIDE_THE_LIKES = """() => {
@@ -220,3 +232,23 @@ def test_every_control_of_every_figure_does_something(visit, built, scheme, page
                     + e.outerHTML.slice(0, 120)""")
                 assert changes_the_figure(figure, control), f"figure {f}, {name}"
     assert opened.problems == []
+
+
+def test_a_figure_fits_a_laptop_keeps_its_height_and_cuts_nothing(page_name, visit):
+    page = visit("file", page_name).page
+    for figure in page.locator(FIGURE).all():
+        heights = []
+
+        def look(figure=figure, heights=heights):
+            page.wait_for_timeout(150)  # a net may be at work
+            heights.append(round(figure.bounding_box()["height"]))
+            assert not figure.evaluate(CUT), figure.locator(".title").inner_text()
+
+        look()
+        for button in figure.locator(".tries button").all():
+            button.click()
+            look()
+        for field in figure.locator("input[type=text]").all():
+            field.fill(EIGHT_WORDS)
+            look()
+        assert max(heights) - min(heights) <= 2 and max(heights) <= FITS, heights

@@ -185,10 +185,12 @@ def heights_while(figure, page):
             yield figure.bounding_box()["height"]
 
 
+# In the column of the text, and with the room of the contents
+@pytest.mark.parametrize("width", [750, 976])
 @each_figure
-def test_nothing_below_a_figure_jumps_while_it_is_operated(show, make):
+def test_nothing_below_a_figure_jumps_while_it_is_operated(show, make, width):
     page = show([make()])
-    page.add_style_tag(content="body { width: 750px; }")
+    page.add_style_tag(content=f"body {{ width: {width}px; }}")
     figure = page.locator(".d2lmini-figure")
     heights = [round(height) for height in heights_while(figure, page)]
     assert max(heights) - min(heights) <= 1, heights
