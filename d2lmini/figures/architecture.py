@@ -77,19 +77,20 @@ def show_part(*parts, words=()):
     Source: chapter 1.
     """
     boxes, arrows = {}, []
-    places = (
-        (0.15, -0.33, 1.75),
-        (2.4, -0.33, 1.75),
-        (2.4, 0.15 + 0.32 * 8 + 0.36, 1.75),
-    )
-    for (x, y, width), word in zip(places, words, strict=False):
-        boxes[word] = (x, y, width, 0.2, word, "none")
-        start = y + 0.2 if y < 0 else y - 0.14
-        arrows.append(([(x + 0.875, start), (x + 0.875, start + 0.14)], ""))
+    low = 0.62 if words else 0.15  # room for the words that enter
+    top = low + 0.32 * 5 + 0.22
+    end = low + 0.32 * 8 + 0.22
+    for word, (x, y, start) in zip(
+        words,
+        ((0.15, 0.1, 0.36), (2.4, 0.1, 0.36), (2.4, end + 0.28, end)),
+        strict=False,
+    ):
+        boxes[x, word] = (x, y, 1.75, 0.2, word, "none")
+        arrows.append(([(x + 0.875, start), (x + 0.875, start + 0.24)], ""))
     columns = {"encoder": (0.15, ENCODER), "decoder": (2.4, DECODER)}
     for side, (x, column) in columns.items():
         for row, (name, kind) in enumerate(column):
-            y = 0.15 + 0.32 * row
+            y = low + 0.32 * row
             lit = side in parts or any(name.endswith(part) for part in parts)
             boxes[x, row] = (x, y, 1.75, 0.22, name, kind if lit else "plain")
             if row:
@@ -98,11 +99,10 @@ def show_part(*parts, words=()):
                 around, below = x + 1.84, y - 0.37
                 path = [(x + 0.875, below), (around, below), (around, y + 0.11)]
                 arrows.append(([*path, (x + 1.75, y + 0.11)], ""))
-    memory = 0.15 + 0.32 * 4 + 0.11  # cross-attention
-    top = 0.15 + 0.32 * 5 + 0.22
+    memory = low + 0.32 * 4 + 0.11  # cross-attention
     path = [(1.025, top), (1.025, top + 0.15), (2.15, top + 0.15), (2.15, memory)]
     arrows.append(([*path, (2.4, memory)], ""))
     boxes["encoder"] = (0.15, top + 0.3, 1.75, 0.2, "encoder", "none")
-    above = 0.27 + 0.32 * bool(words)
-    boxes["decoder"] = (2.4, 0.15 + 0.32 * 8 + above, 1.75, 0.2, "decoder", "none")
-    show_flow(boxes, arrows, figsize=(4.3, 3.85 if words else 3.25))
+    above = 0.55 if words else 0.05
+    boxes["decoder"] = (2.4, end + above, 1.75, 0.2, "decoder", "none")
+    show_flow(boxes, arrows, figsize=(4.3, 4.2 if words else 3.25))
