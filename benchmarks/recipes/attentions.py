@@ -58,9 +58,10 @@ class Joined(nn.Module):
 
 
 @torch.no_grad()
-def share_written(net, src_vocab, tgt_vocab, pairs):
+def share_written(net, vocabs, pairs):
     """share_right for a net without a decoder: read everything again at each step."""
     net.eval()
+    src_vocab, tgt_vocab = vocabs
     device, right = next(net.parameters()).device, 0
     for english, french in pairs:
         src, lens = encode_source(normalise(english), src_vocab, NUM_STEPS, device)
@@ -85,7 +86,5 @@ def run(seed, silent, num_epochs):
             matrix.data.zero_()
             matrix.requires_grad_(False)
     train_seq2seq(net, train_iter, LR, num_epochs, vocabs[1], try_gpu())
-    test = read_pairs(split="test")
-    if silent == "one stack":
-        return {"seed": seed, "right": share_written(net, *vocabs, test)}
-    return {"seed": seed, "right": share_right(net, vocabs, test)}
+    score = share_written if silent == "one stack" else share_right
+    return {"seed": seed, "right": score(net, vocabs, read_pairs(split="test"))}

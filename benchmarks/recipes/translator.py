@@ -204,9 +204,8 @@ def run(seed, name, num_merges, num_hiddens, ffn_num_hiddens, num_heads, num_lay
     training |= {"share_unmarked": share_unmarked}
     translator.save(path, data=licence, training=training, seed=seed, commit=commit())
     found |= tested(translator, *test)
-    found["marked"] = scores_of_first(
-        found, test[1]
-    )  # to compare with those read without
+    # To compare with those read without marks
+    found["marked"] = scores_of_first(found, test[1])
     sources = [unmarked(sentence) for sentence in test[0][:UNMARKED]]
     references = [[*map(unmarked, french)] for french in test[1][:UNMARKED]]
     return found | {"unmarked": tested(translator, sources, references)}
