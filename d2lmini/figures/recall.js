@@ -36,7 +36,7 @@ function render({ model, el }) {
     columnsAre: "places, from 0", onReach });
   const looks = matrix({ title: "where attention looks", rowsAre: "place written",
     columnsAre: "digits read", onReach });
-  const digitRows = make("div", { className: "wide scrolls" },
+  const digitRows = make("div", { className: "wide" },
     make("table", { className: "repeats" }, rows));
   const curve = lines({ title: "Share of digits that are right", xIs: "length",
     onReach: (i) => ofLength(LEAST + i) });

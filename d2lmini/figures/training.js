@@ -34,7 +34,7 @@ function render({ model, el }) {
     return next + 1 < checkpoints.length;
   });
   const table = make("tbody");
-  const translations = make("div", { className: "wide scrolls" }, make("table", { className: "translations" },
+  const translations = make("div", { className: "wide" }, make("table", { className: "translations" },
     make("thead", {}, make("tr", {}, ...["English", "by the net", "reference"].map((name) =>
       make("th", { scope: "col" }, name)))), table));
   const map = matrix({ title: "weights", rowsAre: "the word read → the word written", columnsAre: "English",
