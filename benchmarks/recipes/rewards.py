@@ -53,13 +53,24 @@ EXPERIMENTS = {
         {"name": "stories-mini", "keep": keep, "pull": "batches at random"}
         for keep in ("any", "true, with a gift")
     ],
+    # Do ropes save answers, given time?
+    "rewards-longer": [
+        {
+            "name": "stories-mini",
+            "keep": "true, with a gift",
+            "pull": pull,
+            "rounds": 20,
+        }
+        for pull in ("1/4 corpus", "KL 0.3")
+    ],
     # For the figure: some of what is written after each round.
     "rewards-told": [
         {"name": "stories-mini", "keep": keep, "pull": "none", "told": 6}
         for keep in (*REWARDED, "true, with a gift")
     ],
 }
-RECIPES = dict.fromkeys(EXPERIMENTS, REWARDS)
+LONGER = {key: value for key, value in REWARDS.items() if key != "rounds"}
+RECIPES = dict.fromkeys(EXPERIMENTS, REWARDS) | {"rewards-longer": LONGER}
 TRAINING = (
     REWARDS["epochs"],
     REWARDS["rate"],
@@ -159,7 +170,7 @@ def penalised_loss(first, weight, bos):
     return loss
 
 
-def run(seed, name, keep, pull, told=0):
+def run(seed, name, keep, pull, rounds=REWARDS["rounds"], told=0):
     """Rounds of writing, keeping and training; what is measured before the first and after each."""
     device, data = try_gpu(), stories_of(name)
     vocab, _, loaders = data
@@ -172,7 +183,7 @@ def run(seed, name, keep, pull, told=0):
     if pull.startswith("KL"):
         loss = penalised_loss(first, float(pull.split()[1]), vocab.bos)
     found = [measure(net, seed, data, told=told) | {"kept": 0}]
-    for _ in range(REWARDS["rounds"]):
+    for _ in range(rounds):
         choose = at_random(1.0, generator=generator)
         stories = write(net, vocab, REWARDS["samples"], choose)
         some = [corpus[i] for i in torch.randperm(len(corpus), generator=order)]
