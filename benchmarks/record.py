@@ -112,6 +112,7 @@ SEEDS_OF = dict.fromkeys(
         "multi30k-reversed",
         "attention-cost",
         "museum",
+        "padding-seen",
         "without-ffn",
         "scaling",
     ],

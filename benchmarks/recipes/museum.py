@@ -14,6 +14,7 @@ import torch
 from benchmarks.recipes.common import BATCH_SIZE, LR, NUM_STEPS, make_net
 from d2lmini import (
     bugs,
+    encode,
     load_data_nmt,
     normalise,
     predict_seq2seq,
@@ -30,6 +31,13 @@ EXPERIMENTS = {
     "museum": [
         {"exhibit": name, "num_epochs": 30}
         for name in ("none", *(exhibit.bug.__name__ for exhibit in MUSEUM))
+    ],
+    # A forgotten padding mask: who sees the padding, and how much of it?
+    "padding-seen": [
+        {"net": net, "by": by, "padding": padding}
+        for net in ("small", "large")
+        for by in ("encoder", "cross-attention", "both")
+        for padding in (2, 4, 8, 16, 32)
     ],
 }
 # It fits one length only, so no real batch gets through.
@@ -193,9 +201,61 @@ def large_before(sentences, exhibit):
     return translator, large_translations(translator, sentences, exhibit)
 
 
-def run(seed, exhibit, num_epochs):
-    """Shares of test sentences that are right, or unchanged by an exhibit put in afterwards."""
+def blind(attentions):
+    """Take the mask from these attentions."""
+    for attention in attentions:
+        attention.register_forward_pre_hook(lambda module, inputs: inputs[:3])
+
+
+@torch.no_grad()
+def padded_translations(net, search, sentences, padding):
+    """Token ids, one sentence (its ids) at a time, with so many ids of padding behind it."""
+    pad, *search = search
+    found = []
+    for ids in sentences:
+        src = torch.tensor([ids + padding * [pad]])
+        found.append(greedy_search(net, src, torch.tensor([len(ids)]), *search).tokens)
+    return found
+
+
+@cache
+def to_be_padded(net, seed):
+    """A trained translator, what its search needs, the ids of the test sentences, and its words."""
+    english = [sentence for sentence, _ in read_pairs(split="test")]
+    if net == "small":
+        model, (src_vocab, vocab) = without_mistake(seed, 30)
+        src, lens = encode([*map(normalise, english)], src_vocab, NUM_STEPS)
+        search = src_vocab.pad, vocab.bos, vocab.eos, 2 * NUM_STEPS
+    else:
+        translator = SubwordTranslator.load(RESULTS / "fra-eng-full.safetensors")
+        model, vocab = translator.net, translator.vocab
+        src, lens = translator.encode(english)
+        search = vocab.pad, vocab.bos, vocab.eos, translator.num_steps
+    model = model.cpu().eval()
+    ids = [row[:n] for row, n in zip(src.tolist(), lens.tolist(), strict=True)]
+    return model, search, ids, padded_translations(model, search, ids, 0)
+
+
+def run_padding(seed, net, by, padding):
+    """The share of test sentences translated as before if padding is seen."""
+    model, search, ids, before = to_be_padded(net, seed)
+    model = deepcopy(model)
+    if by != "cross-attention":
+        blind(block.attention for block in model.encoder.stack.blocks)
+    if by != "encoder":
+        blind(block.cross_attention for block in model.decoder.stack.blocks)
+    after = padded_translations(model, search, ids, padding)
+    return {"unchanged": unchanged(before, after)}
+
+
+def run(seed, **setting):
+    """What a mistake does to translators: one of the museum's, or padding that is seen."""
     torch.set_num_threads(1)
+    return (run_padding if "padding" in setting else run_exhibit)(seed, **setting)
+
+
+def run_exhibit(seed, exhibit, num_epochs):
+    """Shares of test sentences that are right, or unchanged by an exhibit put in afterwards."""
     sentences, references = zip(*read_pairs(split="test"), strict=True)
     references = [normalise(reference) for reference in references]
     change, found = CHANGES.get(exhibit, lambda net: None), {"seed": seed}
