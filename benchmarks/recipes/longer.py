@@ -5,12 +5,12 @@ from functools import partial
 import torch
 
 from benchmarks.recipes.common import from_chapter
-from d2lmini import LearnedPositionalEncoding, PositionalEncoding
+from d2lmini import LearnedPositionalEncoding, PositionalEncoding, causal_mask
 from d2lmini.support.chapters import CHAPTERS
 
 LENGTHS = [*range(4, 21), 55, 100]
 STARTS = {"learned, random starts": 50, "sinusoidal, random starts": 50}
-ADDED = "none", "learned", "sinusoidal", *STARTS, "rotary"
+ADDED = "none", "learned", "sinusoidal", *STARTS, "rotary", "rotary, causal"
 HANDS = "one hand of 0.3", "one hand of 1.0", "one hand of 0.03", "32 sines"
 FADING = (
     "linear",
@@ -20,9 +20,23 @@ FADING = (
 )
 EXPERIMENTS = {
     "longer": [{"net": net, "batches": 400} for net in (*ADDED, *HANDS, *FADING)]
-    + [{"net": net, "batches": 4000} for net in ("sinusoidal", "rotary", *FADING)],
+    + [
+        {"net": net, "batches": 4000}
+        for net in ("sinusoidal", "rotary", "rotary, causal", *FADING)
+    ],
 }
 RECIPES = {"longer": {"lengths": LENGTHS, "sentences": 400}}
+
+
+def causal(kind):
+    """The same network, but no position looks ahead."""
+
+    class OnlyBack(kind):
+        def scores(self, Q, K):
+            ahead = ~causal_mask(Q.shape[1])
+            return super().scores(Q, K).masked_fill(ahead, float("-inf"))
+
+    return OnlyBack
 
 
 def run(seed, net, batches):
@@ -46,6 +60,7 @@ def run(seed, net, batches):
         ),
         "sinusoidal": lambda: look_back(PositionalEncoding(width, 0.0)),
         "rotary": partial(chapter["Rotary"], None),
+        "rotary, causal": partial(causal(chapter["Rotary"]), None),
         "linear": partial(chapter["Fading"], decays=(1.0,) * 2, turned=False),
         "linear, decay": partial(chapter["Fading"], decays=(0.8, 0.95), turned=False),
         "linear, turned": partial(chapter["Fading"], decays=(1.0,) * 2, turned=True),

@@ -72,7 +72,7 @@ def show_part(*parts, words=()):
 
     Args:
         parts: how the names of these parts end, such as "attention"; "encoder" and "decoder"
-            are all parts of one column.
+            are all parts of one column, "decoder-only" those that need no encoder.
         words: what enters on the left and on the right, and what comes out.
     Source: chapter 1.
     """
@@ -92,6 +92,8 @@ def show_part(*parts, words=()):
         for row, (name, kind) in enumerate(column):
             y = low + 0.32 * row
             lit = side in parts or any(name.endswith(part) for part in parts)
+            if side == "decoder" and "decoder-only" in parts:
+                lit = row not in (4, 5)  # cross-attention and its norm
             boxes[x, row] = (x, y, 1.75, 0.22, name, kind if lit else "plain")
             if row:
                 arrows.append(([(x + 0.875, y - 0.1), (x + 0.875, y)], ""))
