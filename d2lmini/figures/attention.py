@@ -8,6 +8,7 @@ from d2lmini.figures.colours import HUES, POSITIVE
 from d2lmini.figures.stills import empty
 from d2lmini.figures.widget import Figure
 from d2lmini.masks import masked_softmax
+from d2lmini.support.arguments import check_between, check_one_of
 
 MANY = 512  # features
 TRIES = [
@@ -46,8 +47,14 @@ def explore_attention(
         d_k: number of features that the dot product represents, a power of two up to 1024;
             None: the plain dot product of chapter 1, with nothing to divide by.
         brief: show the plane, scores and weights alone.
+    Raises:
+        ValueError: an argument is none of these.
     Source: chapters 1 and 4.
     """
+    for coordinate in query:
+        check_between("query", coordinate, -3, 3)
+    check_one_of("similarity", similarity, ("dot", "cosine", "additive"))
+    check_one_of("d_k", d_k, (None, *(2**n for n in range(1, 11))))
     is_plain = d_k is None
     if is_plain:
         scaled, d_k = False, 2

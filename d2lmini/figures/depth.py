@@ -5,6 +5,7 @@ from torch.nn import functional as F
 
 from d2lmini.figures.stills import curves
 from d2lmini.figures.widget import Figure, as_lists
+from d2lmini.support.arguments import check_between, check_one_of
 
 WIDTH, MOST_LAYERS, NUM_POINTS = 16, 100, 24
 WIRINGS = ["plain", "shortcuts", "post-norm", "pre-norm"]
@@ -35,8 +36,12 @@ def explore_depth(depth=32, scale=1.0, brief=False) -> Figure:
         scale: of the initial weights, between 0 and 3; 1 is the initialisation of nn.Linear,
             √6 = 2.45 that of He et al. There are no biases.
         brief: show a plain stack and one with shortcuts alone.
+    Raises:
+        ValueError: depth or scale is none of these.
     Source: chapter 7.
     """
+    check_one_of("depth", depth, (2, 6, 12, 18, 32, 50, MOST_LAYERS))
+    check_between("scale", scale, 0, 3)
     state = {"depth": depth, "scale": scale, "layer": depth // 2}
     net = start()
     wirings = WIRINGS[:2] if brief else WIRINGS

@@ -4,6 +4,7 @@ import torch
 
 from d2lmini.figures.stills import panels
 from d2lmini.figures.widget import Figure, as_lists
+from d2lmini.support.arguments import check_at_most, check_one_of
 
 TRIES = [
     (
@@ -32,8 +33,13 @@ def explore_heads(num_heads=2, order="project", feature=0, amount=2.0) -> Figure
         order: "project", as MultiHeadAttention does; "split", as bugs.SplitThenProject, whose
             heads share one small matrix; "own", the same with a matrix for each head.
         feature, amount: the feature of the first word to change, and by how much.
+    Raises:
+        ValueError: an argument is none of these.
     Source: chapter 5.
     """
+    check_one_of("num_heads", num_heads, (1, 2, 4, 8))
+    check_one_of("order", order, ("project", "split", "own"))
+    check_at_most("feature", feature, "the last one", 7)
     state = {
         "num_heads": num_heads,
         "order": order,

@@ -5,6 +5,7 @@ from torch.nn.functional import batch_norm, layer_norm
 
 from d2lmini.figures.stills import panels
 from d2lmini.figures.widget import Figure, as_lists
+from d2lmini.support.arguments import check_at_most
 
 TRIES = [
     (
@@ -30,8 +31,11 @@ def explore_layers(position=2) -> Figure:
 
     Args:
         position: the token to change, 0 to 5.
+    Raises:
+        ValueError: there is no such token.
     Source: chapter 7.
     """
+    check_at_most("position", position, "the last one", 5)
     state = {"layer": "layer", "position": position, "amounts": [0.0] * 4}
     generator = torch.Generator().manual_seed(0)
     X, Y = torch.randn(2, 6, 4, generator=generator)

@@ -6,6 +6,7 @@ from d2lmini.figures.colours import NEGATIVE, POSITIVE
 from d2lmini.figures.stills import empty
 from d2lmini.figures.widget import Figure
 from d2lmini.positions import sinusoidal_table
+from d2lmini.support.arguments import check_at_most, check_one_of
 
 TRIES = [
     (
@@ -38,8 +39,15 @@ def explore_positions(
         column: the column of the table to show as a wave.
         position, offset: the rotation of a hand starts at position and covers offset steps.
         brief: show a hand alone.
+    Raises:
+        ValueError: an argument is none of these, or outside of the table.
     Source: chapter 3.
     """
+    check_one_of("width", width, (4, 8, 16, 32))
+    check_one_of("base", base, (10, 100, 1000, 10_000, 100_000))
+    check_at_most("column", column, "width - 1", width - 1)
+    check_at_most("position", position, "the last one", 31)
+    check_at_most("position + offset", position + offset, "the last one", 31)
     state = {
         "width": width,
         "base": base,

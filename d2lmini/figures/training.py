@@ -6,6 +6,7 @@ from d2lmini.data import normalise
 from d2lmini.figures.colours import POSITIVE
 from d2lmini.figures.stills import empty
 from d2lmini.figures.widget import Figure
+from d2lmini.support.arguments import check_count
 
 
 def explore_training(losses, checkpoints, pairs, brief=False) -> Figure:
@@ -16,8 +17,13 @@ def explore_training(losses, checkpoints, pairs, brief=False) -> Figure:
         checkpoints: epoch -> for each pair, what predict_seq2seq returned after that epoch.
         pairs: sentences and their reference translations.
         brief: show the epochs and the translations alone.
+    Raises:
+        ValueError: there is nothing to show.
     Source: chapter 9.
     """
+    given = {"losses": losses, "checkpoints": checkpoints, "pairs": pairs}
+    for name, values in given.items():
+        check_count(f"{name}: length", len(values))
     sentences = [
         {
             "english": english,

@@ -233,3 +233,26 @@ def test_a_picture_is_made_light_and_its_numbers_stay():
     # In a transform, a small number may scale a large one.
     svg = re.sub('transform="[^"]*"|0.0254', "", svg)
     assert not re.search(r'[" ]\d+\.\d{3,}', svg)
+
+
+@for_each(
+    {
+        "similarity": lambda: figures.explore_attention(similarity="cosine!"),
+        "query": lambda: figures.explore_attention(query=(4, 0)),
+        "d_k": lambda: figures.explore_attention(d_k=3),
+        "order": lambda: figures.explore_heads(order="nope"),
+        "num_heads": lambda: figures.explore_heads(num_heads=3),
+        "feature": lambda: figures.explore_heads(feature=8),
+        "position": lambda: figures.explore_layers(position=17),
+        "column": lambda: figures.explore_positions(column=99),
+        "base": lambda: figures.explore_positions(base=-1),
+        "offset": lambda: figures.explore_positions(position=30, offset=2),
+        "depth": lambda: figures.explore_depth(depth=0),
+        "scale": lambda: figures.explore_depth(scale=4.0),
+        "losses": lambda: figures.explore_training([], {}, []),
+    }.items()
+)
+def test_a_builder_refuses_what_its_figure_cannot_show(case):
+    name, build = case
+    with pytest.raises(ValueError, match=rf"{name}.* \(.*\) must "):
+        build()
