@@ -1,8 +1,9 @@
 // Chapter 14: a German caption, its translation, and a line for each attention weight.
-import { choice, make, show, steady, strangersNote, textField } from "./matrix.js";
+import { choice, make, show, steady, textField } from "./matrix.js";
 import { among, controlState, figure, isText, upTo } from "./frame.js";
 import { makeNet, normalise, RESERVED, wordsOf } from "./forward.js";
 import { search } from "./search.js";
+import { dictionary, isGuess, strangersNote } from "./words.js";
 
 const LEAST = { on: 0.04, faint: 0.15 }; // smaller weights are not drawn
 const BESIDE = 0.12; // gap between the lines of two heads, in rows
@@ -26,6 +27,7 @@ function render({ model, el }) {
 
   const text = textField("German", first.text, (value) => state.set({ text: value }));
   text.element.classList.add("long");
+  const knows = dictionary((value) => state.set({ text: value }));
   const example = choice("Example",
     { "": "…", ...Object.fromEntries(examples.map((caption) => [caption, caption])) }, "",
     (caption) => caption && state.set({ text: caption }));
@@ -49,7 +51,7 @@ function render({ model, el }) {
     state,
     noteLines: 2,
     title: "From German to English, word by word",
-    controls: [text.element, example.element, layer.element, head.element],
+    controls: [text.element, knows.element, example.element, layer.element, head.element],
     parts: [
       make("div", { className: "wide" }, order, key),
       steady(make("div", { className: "links" }, columns.german, lines, columns.english), 24.5),
@@ -210,9 +212,10 @@ function render({ model, el }) {
     frame.note(!all.length ? "Type a German caption."
       : !isReadable ? "No word of this is in the vocabulary; the last translation stays."
         : [all.length > german.length ? `Only the first ${numSteps - 1} words are read.` : "",
-          strangersNote(strangers),
+          strangersNote(strangers, known),
         ].filter(Boolean).join(" "));
     text.set(given.text);
+    knows.update(known, given.text);
     example.set(examples.find((caption) => normalise(caption) === normalise(given.text)) ?? "");
     layer.set(given.layer);
     head.set(given.head);
@@ -233,7 +236,10 @@ function render({ model, el }) {
     instead.disable(!onGerman);
     leaveOut.disabled = !onGerman || german.length < 2;
     const { crossed, pairs } = crossings(given);
-    order.textContent = `Word order: of the ${pairs} pairs of English words, ${crossed} look at the German in the other order.`;
+    const unread = german.filter((word) => !ids.has(word));
+    order.textContent = isGuess(unread, german)
+      ? `A guess: it does not know ${unread.length} of these ${german.length} words.`
+      : `Word order: of the ${pairs} pairs of English words, ${crossed} look at the German in the other order.`;
     key.replaceChildren(...shownHeads(given).flatMap((h) => [
       make("span", { className: `key curve-${h % 4}` }), `${nameOf(h)} `]));
     draw();

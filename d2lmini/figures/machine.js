@@ -1,10 +1,10 @@
 // Chapter 8: a small encoder-decoder; the reader's sentence passes through its blocks.
-import { make, matrix, show, slider, strangersNote, textField } from "./matrix.js";
+import { make, matrix, show, slider, textField } from "./matrix.js";
 import { controlState, figure, isText, player, upTo } from "./frame.js";
 import { makeNet, RESERVED, softmax, wordsOf } from "./forward.js";
 import { search } from "./search.js";
 import { diagram } from "./diagram.js";
-import { wordLine } from "./words.js";
+import { strangersNote, wordLine } from "./words.js";
 
 const MOST = 5; // maximum number of words
 
@@ -190,7 +190,7 @@ function render({ model, el }) {
     const strangers = words.filter((word) => !known.includes(word));
     frame.note(!typed.length ? "Type a sentence, or choose words."
       : typed.length > MOST ? `Only the first ${MOST} words are read.`
-        : strangersNote(strangers) || (data.brief ? `It writes: ${written.slice(1).join(" ")}`
+        : strangersNote(strangers, known) || (data.brief ? `It writes: ${written.slice(1).join(" ")}`
           : `Block ${given.block + 1} of ${blocks.length}, in the order in which they are computed.`));
   }
   update(first);

@@ -73,13 +73,6 @@ export function words(text, limit) {
   return { tokens, note };
 }
 
-// The note about unknown words: the first few, at most 20 characters each.
-export function strangersNote(words) {
-  if (!words.length) return "";
-  const first = words.slice(0, 5).map((word) => [...word].slice(0, 20).join(""));
-  return `Not in the vocabulary, read as <unk>: ${first.join(", ")}${words.length > 5 ? ", …" : ""}.`;
-}
-
 // Colour the words for query, key, value and output in a text.
 export const hued = (text) =>
   text.split(/\b(quer(?:y|ies)|keys?|values?|output)\b/u).map((part, n) =>

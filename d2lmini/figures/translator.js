@@ -1,5 +1,5 @@
 // Chapter 11: trained translators, with all of their attention, from one forward pass.
-import { checkbox, choice, make, matrix, show, slider, strangersNote, textField } from "./matrix.js";
+import { checkbox, choice, make, matrix, show, slider, textField } from "./matrix.js";
 import { among, controlState, each, figure, isText, upTo } from "./frame.js";
 import { makeNet } from "./forward.js";
 import { wordsAndNumbers } from "./weights.js";
@@ -9,7 +9,7 @@ import { translation } from "./translation.js";
 import { headPanel } from "./thumbnail.js";
 import { arcs } from "./arcs.js";
 import { hypotheses } from "./hypotheses.js";
-import { completions, wordLine } from "./words.js";
+import { dictionary, strangersNote, wordLine } from "./words.js";
 
 const KINDS = {
   encoder: "encoder self-attention",
@@ -49,12 +49,7 @@ function render({ model, el }) {
   (net) => state.set({ net, layer: nets[net].num_layers - 1, head: 0, off: [], ...AFRESH }));
   const text = textField("English", first.text, type);
   text.element.classList.add("long");
-  const dictionary = wordLine("words it knows", { onChoose: (i) => {
-    const { words, complete } = completions(chosenNet().lang.words, state.get().text);
-    type(complete(words[i]));
-  } });
-  const known = make("div", { className: "dictionary" });
-  const vocabulary = make("details", { className: "long" }, make("summary", {}, "It knows …"), known);
+  const knows = dictionary(type);
   const examples = make("div", { className: "control" });
   const beam = choice("Search", { 1: "greedy", 2: "beam of 2", 4: "beam of 4" }, first.beam,
     (value) => state.set({ beam: Number(value), ...AFRESH }));
@@ -96,7 +91,7 @@ function render({ model, el }) {
     noteLines: 2,
     title: "Translators, and where they look",
     controls: [...(Object.keys(nets).length > 1 ? [which.element] : []), text.element,
-      vocabulary, examples, beam.element, padding.element, view.element, isOn.element],
+      knows.element, examples, beam.element, padding.element, view.element, isOn.element],
     parts: [banner, stage, beside.element, verdict, heads],
     help: "Point at a word to see its arcs alone; choose a French word to see what else could have come, and a small map to see another head (a row of them is a layer).",
   });
@@ -132,9 +127,9 @@ function render({ model, el }) {
     if (examples.firstChild !== one.example.element) { // the net has changed
       examples.replaceChildren(one.example.element, another);
       heads.replaceChildren(one.heads.element);
-      known.replaceChildren(one.lang.words ? dictionary.element : "any word, in pieces that it has learned");
+      knows.element.style.visibility = one.lang.words ? "" : "hidden"; // keeps its line
     }
-    if (one.lang.words) dictionary.update(completions(one.lang.words, given.text).words);
+    knows.update(one.lang.words ?? [], given.text);
     const [off, all] = [given.off.length, one.heads.names.length];
     howMany.textContent = off ? `${off} of ${all} heads are off.` : `All ${all} heads are on.`;
     banner.classList.toggle("warns", off > 0);
@@ -228,7 +223,7 @@ function render({ model, el }) {
     if (source.isCut) {
       said.push(`The model was trained for ${lang.ends.numSteps - 1} tokens; the rest is cut.`);
     }
-    if (source.strangers.length) said.push(strangersNote(source.strangers));
+    if (source.strangers.length) said.push(strangersNote(source.strangers, lang.words ?? []));
     if (way === "masked" && kind !== "decoder" && !pads) {
       said.push("A sentence alone needs no padding, and so nothing is masked here; add some.");
     }

@@ -1,9 +1,9 @@
 // Chapter 12: a review classifier, and the effect of each word on its verdict.
-import { choice, make, matrix, show, steady, strangersNote, textField } from "./matrix.js";
+import { choice, make, matrix, show, steady, textField } from "./matrix.js";
 import { controlState, figure, isText, upTo } from "./frame.js";
 import { makeNet, RESERVED, wordsOf } from "./forward.js";
 import { headPanel } from "./thumbnail.js";
-import { wordLine } from "./words.js";
+import { dictionary, isGuess, strangersNote, wordLine } from "./words.js";
 
 const SHOWN = 6; // replacements listed
 
@@ -31,6 +31,7 @@ function render({ model, el }) {
   const example = choice("Example",
     { "": "…", ...Object.fromEntries(examples.map((review) => [review, review])) }, "",
     (value) => value && state.set({ text: value, chosen: 0 }));
+  const knows = dictionary((value) => state.set({ text: value }));
   const verdict = make("p");
   const read = wordLine("words of the review", { onChoose: (i) => state.set({ chosen: i }),
     onPoint: (i) => (i === null ? frame.rest() : frame.explain(effectOf(i))) });
@@ -52,7 +53,7 @@ function render({ model, el }) {
   const frame = figure(model, el, {
     state,
     title: "A reader of reviews",
-    controls: [text.element, example.element],
+    controls: [text.element, knows.element, example.element],
     parts: [
       make("div", { className: "wide" }, verdict, steady(read.element, 6),
         make("p", { className: "axes" }, ...keyOf(labels)),
@@ -102,9 +103,10 @@ function render({ model, el }) {
     frame.note(!all.length ? "Type a review."
       : !isReadable ? "No word of this is in the vocabulary; the last verdict stays."
         : [all.length > words.length ? `Only the first ${numSteps - 1} words are read.` : "",
-          strangersNote(strangers),
+          strangersNote(strangers, known),
         ].filter(Boolean).join(" "));
     text.set(given.text);
+    knows.update(known, given.text);
     example.set(examples.includes(given.text) ? given.text : "");
     instead.set("");
     found.replaceChildren();
@@ -112,8 +114,11 @@ function render({ model, el }) {
     const tokens = idsOf(words);
     const { weights, probabilities, attention } = judge(tokens);
     const best = probabilities.indexOf(Math.max(...probabilities));
-    verdict.replaceChildren("Verdict: ", make("strong", {}, labels[best]), ` (${
-      labels.map((label, c) => `${label} ${show(probabilities[c], 3)}`).join(", ")})`);
+    const unread = words.filter((word) => !ids.has(word));
+    verdict.replaceChildren("Verdict: ", ...(isGuess(unread, words)
+      ? [make("strong", {}, "none"), `. It does not know ${unread.length} of these ${words.length} words.`]
+      : [make("strong", {}, labels[best]), ` (${
+        labels.map((label, c) => `${label} ${show(probabilities[c], 3)}`).join(", ")})`]));
     place.textContent = `In place of “${words[chosen]}”`;
     leaveOut.disabled = words.length < 2;
 

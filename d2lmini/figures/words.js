@@ -1,4 +1,4 @@
-// A line of selectable words.
+// Lines of selectable words, and the words that a net knows.
 import { make } from "./matrix.js";
 
 // Tab focuses one word, arrow keys move to the others. onPoint(i) is called when the pointer or the
@@ -61,3 +61,60 @@ export function completions(vocabulary, text) {
   return { words: some.length ? some : vocabulary,
     complete: (word) => `${kept}${kept ? " " : ""}${word}` };
 }
+
+// A fold with the words that a net knows; onType(text) is called with one of them added.
+//
+// update(words, text): the vocabulary, and what is typed.
+export function dictionary(onType) {
+  let now = { words: [], text: "" };
+  const line = wordLine("words it knows", { onChoose: (i) => {
+    const { words, complete } = completions(now.words, now.text);
+    onType(complete(words[i]));
+  } });
+  const element = make("details", { className: "long" }, make("summary", {}, "It knows …"),
+    make("div", { className: "dictionary" }, line.element));
+  // Closed, it costs nothing at a keystroke.
+  const draw = () => element.open && line.update(completions(now.words, now.text).words);
+  element.addEventListener("toggle", draw);
+  const update = (words, text) => {
+    now = { words, text };
+    draw();
+  };
+  return { element, update };
+}
+
+// The number of letters to add, drop or exchange (Levenshtein's distance)
+function distance(a, b) {
+  let row = [...Array(b.length + 1).keys()];
+  for (let i = 1; i <= a.length; i++) {
+    const [before, next] = [row, [i]];
+    for (let j = 1; j <= b.length; j++) {
+      next[j] = Math.min(before[j] + 1, next[j - 1] + 1, before[j - 1] + (a[i - 1] !== b[j - 1]));
+    }
+    row = next;
+  }
+  return row[b.length];
+}
+
+// The known word most like another one, if there is one that is like it.
+function nearest(word, known) {
+  const most = word.length < 5 ? 1 : 2; // letters
+  const some = known.filter((other) => Math.abs(other.length - word.length) <= most)
+    .map((other) => ({ other, far: distance(word, other) })).filter(({ far }) => far <= most);
+  return some.sort((a, b) => a.far - b.far)[0]?.other;
+}
+
+// The note about unknown words: the first few, at most 20 characters each, and the known words
+// most like them.
+export function strangersNote(strangers, known = []) {
+  if (!strangers.length) return "";
+  const first = strangers.slice(0, 5).map((word) => {
+    const short = [...word].slice(0, 20).join("");
+    const near = nearest(short, known);
+    return near ? `${short} (is it ${near}?)` : short;
+  });
+  return `Not in the vocabulary, read as <unk>: ${first.join(", ")}${strangers.length > 5 ? ", …" : ""}.`;
+}
+
+// Whether so many words are unknown that what the net says of them is a guess.
+export const isGuess = (strangers, words) => 3 * strangers.length >= words.length;

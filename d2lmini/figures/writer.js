@@ -1,8 +1,9 @@
 // Chapter 15: a small language model writes, and its cache grows.
-import { choice, make, matrix, show, slider, steady, strangersNote, textField } from "./matrix.js";
+import { choice, make, matrix, show, slider, steady, textField } from "./matrix.js";
 import { between, controlState, each, figure, isText, upTo } from "./frame.js";
 import { dot, normalise, RESERVED } from "./forward.js";
 import { chance, drawn, makeWriter, probabilitiesOf } from "./today.js";
+import { dictionary, strangersNote } from "./words.js";
 
 const SHOWN = 8; // candidates listed
 const LEAST = 0.0005; // smaller probabilities are not listed
@@ -16,6 +17,7 @@ function render({ model, el }) {
   const [unk, bos, eos] = ["<unk>", "<bos>", "<eos>"].map((token) => vocabulary.indexOf(token));
   const ids = new Map(vocabulary.map((token, i) => [token, i]));
   RESERVED.forEach((token) => ids.delete(token));
+  const known = [...ids.keys()];
   const net = makeWriter(data, model.get("weights"));
   const state = controlState(model, update, { prompt: isText,
     written: each(upTo(vocabulary.length), 0, maxLen), temperature: between(0.1, 3),
@@ -25,6 +27,7 @@ function render({ model, el }) {
   const prompt = textField("Prompt", first.prompt, (value) =>
     state.set({ prompt: value, written: [] }));
   prompt.element.classList.add("long");
+  const knows = dictionary((value) => state.set({ prompt: value, written: [] }));
   const example = choice("Example",
     { "": "…", ...Object.fromEntries(prompts.map((text) => [text, text || "(nothing)"])) },
     first.prompt, (text) => state.set({ prompt: text, written: [] }));
@@ -63,7 +66,7 @@ function render({ model, el }) {
     state,
     noteLines: 2,
     title: "A writer of stories",
-    controls: [prompt.element, example.element, temperature.element, topK.element,
+    controls: [prompt.element, knows.element, example.element, temperature.element, topK.element,
       make("div", { className: "buttons" }, word, story, back, again)],
     parts: [
       make("div", { className: "wide" }, steady(read, 6),
@@ -156,11 +159,12 @@ function render({ model, el }) {
         ? `Computed just now: ${computed} of ${tokens.length} tokens.` : "Nothing had to be computed."}`,
       words.length > maxLen - 1
         ? `The text (${words.length} words) is longer than the model's context: it reads ${maxLen - 1}.` : "",
-      strangersNote(strangers),
+      strangersNote(strangers, known),
       tokens.at(-1) === eos ? "The story has ended." : "",
       tokens.at(-1) !== eos && full ? `No training text had more than ${maxLen} tokens.` : "",
     ].filter(Boolean).join(" "));
     prompt.set(given.prompt);
+    knows.update(known, given.prompt);
     example.set(prompts.includes(given.prompt) ? given.prompt : "");
     temperature.set(given.temperature);
     topK.set(given.top_k);

@@ -395,7 +395,7 @@ def test_a_word_is_text_whatever_it_holds(show, make):
 
 def test_the_writer_writes_and_its_cache_grows(show):
     _, figure = alone(show, FIGURES["explore_writer"]())
-    note, text = figure.locator(".note"), figure.locator(".tokens")
+    note, text = figure.locator(".note"), figure.locator("p.tokens")
     candidates = figure.locator(".hypotheses li:visible button")
 
     def cached():
