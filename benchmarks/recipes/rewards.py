@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from benchmarks.recipes.common import save_nets
 from benchmarks.recipes.stories import (
     MAX_LEN,
+    READING,
     RECIPE,
     answers_right,
     fit,
@@ -30,6 +31,7 @@ from d2lmini.speed.batched_search import at_random
 from d2lmini.training import evaluate
 
 REWARDS = RECIPE | {
+    "lr": READING["lr"],  # of the first writer
     "first_epochs": 8,
     "rounds": 8,
     "samples": 1500,  # a round
