@@ -49,7 +49,7 @@ function render({ model, el }) {
   lines.setAttribute("aria-hidden", "true"); // the sentence below describes it
   const frame = figure(model, el, {
     state,
-    noteLines: 2,
+    noteLines: 4,
     title: "From German to English, word by word",
     controls: [text.element, knows.element, example.element, layer.element, head.element],
     parts: [

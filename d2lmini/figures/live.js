@@ -47,9 +47,10 @@ function render({ model, el }) {
       return;
     }
     // Numbers stand in the cells as long as there is room for them.
-    const dense = run.matrix[0].length > 16;
+    const [dense, roomy] = [run.matrix[0].length > 16, run.matrix[0].length < 6];
     part.element.classList.toggle("dense", dense);
-    part.element.classList.toggle("compact", !dense);
+    part.element.classList.toggle("roomy", roomy);
+    part.element.classList.toggle("compact", !dense && !roomy);
     const columns = same.columns ?? run.matrix[0].map((_, j) => j % same.group);
     part.update({ rows: same.rows, columns, top: 1, digits: dense ? null : 2,
       value: (i, j) => run.matrix[i][j],

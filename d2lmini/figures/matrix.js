@@ -204,8 +204,9 @@ export function matrix({ title, rowsAre, columnsAre, onReach, onChoose, onLight 
     element.style.setProperty("--rows", rows.length);
     element.style.setProperty("--columns", columns.length);
     shape.textContent = `(${rows.length}, ${columns.length})`;
-    head.classList.toggle("upright", columns.every((label) => String(label).length < 3));
-    [...head.querySelectorAll("th")].forEach((th, j) => label(th, columns[j], 12));
+    head.classList.toggle("upright", element.classList.contains("roomy")
+      || columns.every((label) => String(label).length < 3));
+    [...head.querySelectorAll("th")].forEach((th, j) => label(th, columns[j], 14));
     [...body.querySelectorAll("th")].forEach((th, i) => label(th, rows[i], 24));
     const numbers = rows.map((_, i) => columns.map((_, j) => value(i, j)));
     const has = (rule) => numbers.some((row) => row.some(rule));

@@ -108,12 +108,12 @@ function nearest(word, known) {
 // most like them.
 export function strangersNote(strangers, known = []) {
   if (!strangers.length) return "";
-  const first = strangers.slice(0, 5).map((word) => {
+  const first = strangers.slice(0, 3).map((word) => {
     const short = [...word].slice(0, 20).join("");
     const near = nearest(short, known);
     return near ? `${short} (is it ${near}?)` : short;
   });
-  return `Not in the vocabulary, read as <unk>: ${first.join(", ")}${strangers.length > 5 ? ", …" : ""}.`;
+  return `Not in the vocabulary, read as <unk>: ${first.join(", ")}${strangers.length > 3 ? ", …" : ""}.`;
 }
 
 // Whether so many words are unknown that what the net says of them is a guess.
