@@ -49,7 +49,7 @@ function render({ model, el }) {
   lines.setAttribute("aria-hidden", "true"); // the sentence below describes it
   const frame = figure(model, el, {
     state,
-    noteLines: 4,
+    noteLines: 3,
     title: "From German to English, word by word",
     controls: [text.element, knows.element, example.element, layer.element, head.element],
     parts: [
@@ -116,9 +116,10 @@ function render({ model, el }) {
     const given = state.get();
     const quoted = (word) => `“${word}”`;
     if (side === "english") {
-      const looks = shownHeads(given).map((h) => {
+      const some = shownHeads(given);
+      const looks = some.map((h) => {
         const row = weightsOf(h)[i];
-        const best = row.map((_, j) => j).sort((a, b) => row[b] - row[a]).slice(0, 2);
+        const best = row.map((_, j) => j).sort((a, b) => row[b] - row[a]).slice(0, some.length > 1 ? 1 : 2);
         return `${nameOf(h)} at ${best.map((j) => `${quoted(now.read[j])} ${show(row[j])}`).join(" and ")}`;
       });
       return `To write ${quoted(now.written[i])} (probability ${show(now.probabilities[i], 3)}), layer ${

@@ -49,23 +49,22 @@ def explore_caption(
     state = {
         "text": examples[0],
         "layer": num_layers - 1,
-        "head": "all heads",
+        "head": "head 0",
         "side": "german",
         "chosen": max(0, len(read) - 3),  # the word before the full stop
     }
     written = [*translation.split(), "<eos>"][: cross.shape[2]]
-    picture = _lines(cross[-1].cpu(), read, written)
+    picture = _lines(cross[-1, :1].cpu(), read, written)
     alt = (
         f"The words of '{examples[0]}' in a column on the left, those of its translation "
         f"'{translation}' in one on the right. A line from each English word to the German "
-        "words that the last layer's heads look at to write it; many of them cross."
+        "words that the last layer's first head looks at to write it; some of them cross."
     )
-    heads = [f"head {h}" for h in range(num_heads)]
     tries = [
         (
-            "One head",
-            {"head": heads[0]},
-            "A head for itself: does it look at the word that is translated, or beside it?",
+            "All heads",
+            {"head": "all heads"},
+            "A colour for each head. Do they look at the same words?",
         ),
         (
             "The layer below",
