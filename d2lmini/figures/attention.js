@@ -62,7 +62,7 @@ function render({ model, el }) {
   const stack = make("div", { className: "stack" }, scores.element, weights.element, ...result);
   const frame = figure(model, el, {
     state,
-    title: "Attention by hand",
+    title: plain ? "A query among keys" : "The square root",
     controls: (plain ? [kind] : [kind, scaled, size]).map((c) => c.element),
     parts: [
       asking,
@@ -71,7 +71,6 @@ function render({ model, el }) {
     ],
     help: "A key's area is its weight. The values are the keys; the square is the output.",
     brief: {
-      title: "A query among keys",
       controls: [scaled, size].map((c) => c.element),
       parts: [asking, stack],
     },

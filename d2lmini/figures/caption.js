@@ -50,7 +50,7 @@ function render({ model, el }) {
   const frame = figure(model, el, {
     state,
     noteLines: 3,
-    title: "From German to English, word by word",
+    title: "From German",
     controls: [text.element, knows.element, example.element, layer.element, head.element],
     parts: [
       make("div", { className: "wide" }, order, key),

@@ -30,7 +30,7 @@ function render({ model, el }) {
     xIs: "layer", onReach: (l) => state.set({ layer: l }) })]);
   const frame = figure(model, el, {
     state,
-    title: "What arrives at the end of a stack, and what comes back?",
+    title: "A deep stack",
     controls: [depth, scale].map((c) => c.element),
     parts: plots.map(([, plot]) => plot.element),
     help: "Before any training; axes in powers of ten. Move a marker from layer to layer.",

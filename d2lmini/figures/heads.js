@@ -26,7 +26,7 @@ function render({ model, el }) {
   reads.element.classList.add("compact");
   const frame = figure(model, el, {
     state,
-    title: "Heads: who reads which features?",
+    title: "Heads",
     controls: [heads, order, feature, amount].map((c) => c.element),
     parts: [make("div", { className: "wide stretched" }, steady(reads.element, 15.3)), steady(place, 20)],
     help: "Change a feature, and see which heads notice.",

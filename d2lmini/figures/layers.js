@@ -38,7 +38,7 @@ function render({ model, el }) {
     matrix({ title, rowsAre: "positions", columnsAre: "features", onReach }));
   const frame = figure(model, el, {
     state,
-    title: "One token changes: who notices?",
+    title: "Which numbers enter the mean",
     controls: [layer, token, ...amounts].map((c) => c.element),
     parts: [input, output, change].map((m) => m.element),
     help: "Two sentences, a and b, of three positions each. Move a slider.",

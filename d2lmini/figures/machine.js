@@ -112,7 +112,6 @@ function render({ model, el }) {
         maps, make("div", { className: "parts" }, input.element, output.element))],
     help: "Choose a block, or step from one to the next. Boxes are computed from the bottom up.",
     brief: {
-      title: "A whole Transformer",
       controls: [text.element, words, steps],
       parts: [drawing],
       help: "Type a sentence, then step from word to word.",

@@ -37,13 +37,12 @@ function render({ model, el }) {
   const roomy = (element) => (model.get("data").brief ? element : steady(element, 15.8));
   const frame = figure(model, el, {
     state,
-    title: "Masks: scores, masked scores, weights",
+    title: "Masks",
     controls: [texts[0], lens[0], texts[1], lens[1], padding, causal].map((c) => c.element),
     parts: rows.map((three) =>
       make("div", { className: "wide parts stretched" }, ...three.map((m) => roomy(m.element)))),
     help: "Point at a number, or reach it by Tab and the arrow keys, to see where it comes from.",
     brief: {
-      title: "Who looks at whom?",
       controls: [padding, causal].map((c) => c.element),
       parts: rows.map(([, , weights]) => weights.element),
     },

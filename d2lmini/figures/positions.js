@@ -45,14 +45,13 @@ function render({ model, el }) {
       "; the chosen one is the large one"), small);
   const frame = figure(model, el, {
     state,
-    title: "Sinusoidal positions",
+    title: "Clocks",
     controls: [width, base, column, position, offset].map((c) => c.element),
     parts: [make("div", { className: "narrow" }, table.element),
       make("div", { className: "stack curves" }, wave.element, likeness.element),
       rotation, clocks],
     help: "Choose a number of the table, move a marker, or drag the hand. Dashed hand: position i; solid: i + k.",
     brief: {
-      title: "A hand that moves on",
       controls: [position, offset].map((c) => c.element),
       parts: [rotation],
       help: "Dashed hand: position i; solid: i + k. Drag the solid one, or move a slider.",

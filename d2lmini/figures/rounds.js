@@ -24,7 +24,7 @@ function render({ model, el }) {
   const list = make("ol", { className: "stories" });
   const frame = figure(model, el, {
     state,
-    title: "Write, keep, train, and again",
+    title: "Write, keep, train",
     controls: [which, at, film].map((c) => c.element),
     parts: [curve.element, make("div", { className: "wide" },
       make("p", { className: "caption" }, "Six of the stories. The first sentence that cannot be is underlined."), list)],

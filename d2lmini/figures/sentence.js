@@ -45,7 +45,7 @@ function render({ model, el }) {
     onChoose: (i) => state.set({ chosen: state.get().chosen === i ? -1 : i }) });
   const frame = figure(model, el, {
     state,
-    title: "English to French, in your browser",
+    title: "Where a translator looks",
     controls: [text.element, ...chips],
     parts: [make("div", { className: "wide" },
       make("div", { className: "answer" }, translation, writer.element), lines.element)],

@@ -41,12 +41,11 @@ function render({ model, el }) {
     onReach: (text) => frame.explain(text) });
   const frame = figure(model, el, {
     state,
-    title: "The training run of this page, replayed",
+    title: "A training run",
     controls: [at, film, which, head].map((c) => c.element),
     parts: [curve.element, steady(map.element, 18), translations],
     help: "Move through the epochs: what is learned first, and what last?",
     brief: {
-      title: "A translator learns",
       controls: [film.element, at.element],
       parts: [translations],
     },

@@ -89,7 +89,7 @@ function render({ model, el }) {
   const frame = figure(model, el, {
     state,
     noteLines: 2,
-    title: "Translators, and where they look",
+    title: "Inside the translator",
     controls: [...(Object.keys(nets).length > 1 ? [which.element] : []), text.element,
       knows.element, examples, beam.element, padding.element, view.element, isOn.element],
     parts: [banner, stage, beside.element, verdict, heads],

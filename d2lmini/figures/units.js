@@ -78,7 +78,6 @@ function render({ model, el }) {
     help: "Blue: the output, up to 1; orange, with minus signs: below 0. A line is where a unit "
       + "wakes, its tick on the awake side. Strong colour: tokens that share this one's matrix.",
     brief: {
-      title: "Are the two different?",
       controls: [relu.element],
       parts: [where, answers.element],
       help: "Blue: the output, up to 1; orange: below 0. A line is where one of three units wakes. "

@@ -52,7 +52,7 @@ function render({ model, el }) {
     ({ layer, head }) => state.set({ layer, head }));
   const frame = figure(model, el, {
     state,
-    title: "A reader of reviews",
+    title: "A verdict",
     controls: [text.element, knows.element, example.element],
     parts: [
       make("div", { className: "wide" }, verdict, steady(read.element, 6),

@@ -51,7 +51,7 @@ function render({ model, el }) {
   const frame = figure(model, el, {
     state,
     noteLines: 2,
-    title: "Walking on",
+    title: "A square with a fountain",
     controls: [example.element, ahead.element, circle.element, reset],
     parts: [
       make("div", { className: "lines scene" },

@@ -65,7 +65,7 @@ function render({ model, el }) {
   const frame = figure(model, el, {
     state,
     noteLines: 2,
-    title: "A writer of stories",
+    title: "A writer",
     controls: [prompt.element, knows.element, example.element, temperature.element, topK.element,
       make("div", { className: "buttons" }, word, story, back, again)],
     parts: [

@@ -1,10 +1,14 @@
 """The front page, the page of figures, and what links lead to a figure."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from d2lmini.support.ledger import RESULTS
 from d2lmini.tasks.translator import SubwordTranslator
 
+BOOK = Path(__file__).parents[2] / "book"
 FRONT = "book/index.html"
 
 
@@ -54,7 +58,7 @@ def test_the_front_page_is_there_before_its_network(browser, addresses):
     page.close()
 
 
-def test_a_card_leads_to_its_figure(visit):
+def test_a_card_leads_to_its_figure_which_has_its_name(visit):
     opened = visit("file", "book/figures.html")
     page = opened.page
     cards = page.locator("li > p > a.to-figure")
@@ -63,7 +67,9 @@ def test_a_card_leads_to_its_figure(visit):
         is_there = "e => e.complete || e.loading === 'lazy'"
         assert card.locator(".plot-light").evaluate(is_there)
     links = cards.evaluate_all("all => all.map((a) => a.getAttribute('href'))")
-    for link in (links[0], links[5], links[-1]):
+    text = (BOOK / "figures.md").read_text(encoding="utf-8")
+    names = re.findall(r"^- \[(.+?)\]", text, flags=re.MULTILINE)
+    for name, link in zip(names, links, strict=True):
         page.goto(f"{opened.address.rpartition('/')[0]}/{link}")
         page.wait_for_function("!document.querySelector('.d2lmini-still')")
         place = page.locator(f"#{link.partition('#')[2]}")
@@ -72,6 +78,7 @@ def test_a_card_leads_to_its_figure(visit):
             arg=place.element_handle(),
         )
         assert "d2lmini-figure" in place.get_attribute("class")
+        assert place.locator(".title").inner_text() == name
     assert opened.problems == []
 
 

@@ -6,7 +6,7 @@ PLACES = {
     "12-reading-a-verdict": {"Skip to figure": "figure-verdict"},
     "05-several-heads": {
         "Skip to figure: Where trained heads look": "figure-live",
-        "Skip to figure: Heads: who reads which features?": "figure-heads",
+        "Skip to figure: Heads": "figure-heads",
     },
 }
 
