@@ -20,7 +20,7 @@ function render({ model, el }) {
   const net = makeNet(data, model.get("weights"));
   const state = controlState(model, update, { example: upTo(examples.length),
     moved: each(each(between(-2 * REACH, 2 * REACH), 2), 3), ahead: upTo(numSteps),
-    probability: among(Object.keys(CIRCLES).map(Number)) });
+    zigzag: between(0, 0.5), probability: among(Object.keys(CIRCLES).map(Number)) });
   const first = state.get();
   const still = [[0, 0], [0, 0], [0, 0]];
   const seconds = (t) => `${show((t + 1) * dt, 1)} s`;
@@ -31,8 +31,10 @@ function render({ model, el }) {
     (t) => state.set({ ahead: t }));
   const circle = choice("Circle for", CIRCLES, first.probability,
     (p) => state.set({ probability: Number(p) }));
+  const zigzag = slider("Zigzag", { min: 0, max: 0.5, step: 0.05, value: first.zigzag,
+    format: (m) => `${show(m)} m` }, (m) => state.set({ zigzag: m }));
   const reset = make("button", { type: "button" }, "Put the path back");
-  reset.addEventListener("click", () => state.set({ moved: still }));
+  reset.addEventListener("click", () => state.set({ moved: still, zigzag: 0 }));
   const scene = draw("g");
   const paths = draw("g");
   const handles = Object.keys(HANDLES).map((name) => draw("circle",
@@ -52,7 +54,7 @@ function render({ model, el }) {
     state,
     noteLines: 2,
     title: "A square with a fountain",
-    controls: [example.element, ahead.element, circle.element, reset],
+    controls: [example.element, ahead.element, circle.element, zigzag.element, reset],
     parts: [
       make("div", { className: "lines scene" },
         make("p", { className: "caption" },
@@ -72,21 +74,37 @@ function render({ model, el }) {
     draw("rect", { class: "kiosk", x: kiosk[0] - 0.5, y: -kiosk[1] - 0.5, width: 1, height: 1 }),
     draw("text", { class: "name", x: kiosk[0] + 0.8, y: -kiosk[1] + 0.4 }, "kiosk"));
 
-  const observedOf = ({ example: i, moved }) => {
+  const bent = ({ example: i, moved }) => {
     const { past } = examples[i];
     return past.map((point, s) => point.map((v, k) => v + moved.reduce(
       (sum, by, n) => sum + FOLLOWS[n](s / (past.length - 1)) * by[k], 0)));
+  };
+  // The places of a bent path, in turn to its left and to its right
+  const observedOf = (given) => {
+    const path = bent(given);
+    return path.map(([x, y], s) => {
+      const [from, to] = [path[Math.max(0, s - 1)], path[Math.max(1, s)]];
+      const length = Math.hypot(to[0] - from[0], to[1] - from[1]) || 1;
+      const aside = (s % 2 ? -1 : 1) * given.zigzag / length;
+      return [x - aside * (to[1] - from[1]), y + aside * (to[0] - from[0])];
+    });
+  };
+  // Nobody stands in the water.
+  const onLand = (x, y) => {
+    const far = Math.hypot(x, y);
+    return far >= fountain ? [x, y] : far ? [x * fountain / far, y * fountain / far] : [fountain, 0];
   };
   const at = (past, share) => past[Math.round(share * (past.length - 1))];
   function moveTo(n, x, y) {
     const now = state.get();
     const [ox, oy] = at(examples[now.example].past, Object.values(HANDLES)[n]);
     const hold = (v) => Math.round(Math.max(-REACH, Math.min(REACH, v)) * 20) / 20;
-    state.set({ moved: now.moved.map((by, m) => (m === n ? [hold(x) - ox, hold(y) - oy] : by)) });
+    const [to, up] = onLand(hold(x), hold(y));
+    state.set({ moved: now.moved.map((by, m) => (m === n ? [to - ox, up - oy] : by)) });
   }
   handles.forEach((handle, n) => movable(handle, plane, { reach: REACH, step: 0.25,
     to: (x, y) => moveTo(n, x, y), by: (dx, dy) => {
-      const [x, y] = at(observedOf(state.get()), Object.values(HANDLES)[n]);
+      const [x, y] = at(bent(state.get()), Object.values(HANDLES)[n]);
       moveTo(n, x + dx, y + dy);
     } }));
 
@@ -94,7 +112,8 @@ function render({ model, el }) {
     const past = observedOf(given);
     const t = given.ahead;
     const { means, sigmas, straight, attention } = forecast(net, past, dt);
-    const happened = given.moved.flat().every((v) => v === 0) ? examples[given.example].future : [];
+    const isReal = !given.zigzag && given.moved.flat().every((v) => v === 0);
+    const happened = isReal ? examples[given.example].future : [];
     const radius = sigmas[t] * Math.sqrt(-2 * Math.log(1 - given.probability));
     const last = past.at(-1);
     paths.replaceChildren(
@@ -109,7 +128,7 @@ function render({ model, el }) {
         : []),
       draw("circle", { class: "dot curve-0", cx: means[t][0], cy: -means[t][1], r: 0.3 }));
     Object.entries(HANDLES).forEach(([name, share], n) => {
-      const [x, y] = at(past, share);
+      const [x, y] = at(bent(given), share);
       handles[n].setAttribute("cx", x);
       handles[n].setAttribute("cy", -y);
       handles[n].setAttribute("aria-label",
@@ -135,6 +154,7 @@ function render({ model, el }) {
     example.set(given.example);
     ahead.set(t);
     circle.set(given.probability);
+    zigzag.set(given.zigzag);
     reset.disabled = happened.length > 0;
   }
   update(first);

@@ -9,14 +9,14 @@ from d2lmini.figures.widget import Figure
 
 TRIES = [
     (
-        "The next step",
-        {"ahead": 0},
-        "One step ahead, the circle is small. Move Ahead: how fast does it grow?",
-    ),
-    (
         "A bent path",
         {"moved": [[0, 0], [0, 0], [1.5, 0]]},
         "The walker has turned. Does the forecast go on straight, or on the curve?",
+    ),
+    (
+        "A zigzag",
+        {"zigzag": 0.2},
+        "Nobody in training walked like this. Has the circle grown?",
     ),
     (
         "Half of them",
@@ -56,6 +56,7 @@ def explore_walk(state_dict, num_heads, num_layers, examples, seen, first) -> Fi
         "moved": [[0, 0], [0, 0], [0, 0]],
         "ahead": len(first) - 1,
         "probability": 0.9,
+        "zigzag": 0.0,
     }
     (name, (past, future)), *_ = examples.items()
     picture, [[axis]] = empty()
