@@ -47,7 +47,7 @@ function render({ model, el }) {
       return;
     }
     // Numbers stand in the cells as long as there is room for them.
-    const [dense, roomy] = [run.matrix[0].length > 16, run.matrix[0].length < 6];
+    const [dense, roomy] = [run.matrix[0].length > 16, run.matrix.length < 6];
     part.element.classList.toggle("dense", dense);
     part.element.classList.toggle("roomy", roomy);
     part.element.classList.toggle("compact", !dense && !roomy);
