@@ -1,6 +1,6 @@
 // PyTorch runs with settings chosen by the reader. A page contains precomputed ones; a running
 // notebook computes any other on demand.
-import { choice, matrix, show, slider } from "./matrix.js";
+import { choice, make, matrix, show, slider } from "./matrix.js";
 import { among, controlState, figure, upTo } from "./frame.js";
 import { lines } from "./lines.js";
 
@@ -22,13 +22,17 @@ function render({ model, el }) {
         format: (n) => String(values[n]) }, set)
       : choice(description, Object.fromEntries(values.map((v, n) => [n, v])), at, set);
   });
-  const part = same.x
-    ? lines({ title: same.y_is, xIs: same.x_is, onReach: (i) => state.set({ at: i }) })
-    : matrix({ title: same.title, rowsAre: same.rows_are, columnsAre: same.columns_are,
-      onReach: (text) => frame.explain(text) });
-  if (!same.x) part.element.classList.add("tall", `by-${same.group}`);
+  const curves = same.x
+    && lines({ title: same.y_is, xIs: same.x_is, onReach: (i) => state.set({ at: i }) });
+  // A matrix for each group of columns, side by side
+  const row = make("div", { className: same.group ? "panels grouped" : "panels" });
+  const legend = make("p", { className: "axes" }, same.group
+    ? `rows: ${same.rows_are}; columns: ${same.columns_are}; colours: 0 to 1` : "");
+  const panels = [];
+  const panel = (g) => (panels[g] ??= matrix({ title: same.title, rowsAre: same.rows_are,
+    columnsAre: same.columns_are, onReach: (text) => frame.explain(text) }));
   const frame = figure(model, el, { state, title, controls: inputs.map((c) => c.element),
-    parts: [part.element], help });
+    parts: [curves ? curves.element : make("div", { className: "wide" }, row, legend)], help });
   model.on("change:runs", () => update(state.get()));
 
   function update(now) {
@@ -42,20 +46,22 @@ function render({ model, el }) {
     frame.note(run.note);
     if (same.x) {
       const all = Object.values(runs()).flatMap(({ curves }) => Object.values(curves).flat());
-      part.update({ x: same.x, series: run.curves, low: 0, high: same.high ?? Math.max(...all),
+      curves.update({ x: same.x, series: run.curves, low: 0, high: same.high ?? Math.max(...all),
         at: now.at, digits: 3 });
       return;
     }
-    // Numbers stand in the cells as long as there is room for them.
-    const [dense, roomy] = [run.matrix[0].length > 16, run.matrix.length < 6];
-    part.element.classList.toggle("dense", dense);
-    part.element.classList.toggle("roomy", roomy);
-    part.element.classList.toggle("compact", !dense && !roomy);
-    const columns = same.columns ?? run.matrix[0].map((_, j) => j % same.group);
-    part.update({ rows: same.rows, columns, top: 1, digits: dense ? null : 2,
-      value: (i, j) => run.matrix[i][j],
-      explain: (i, j) => `${show(run.matrix[i][j], 3)}${
-        same.group ? `, of ${same.group_is} ${Math.floor(j / same.group)}` : ""}` });
+    const columns = same.columns ?? Array.from({ length: same.group }, (_, j) => j);
+    const groups = run.matrix[0].length / columns.length;
+    row.style.setProperty("--groups", groups);
+    row.replaceChildren(...Array.from({ length: groups }, (_, g) => panel(g).element));
+    panels.slice(0, groups).forEach(({ element, update: draw }, g) => {
+      element.classList.toggle("roomy", run.matrix.length < 6);
+      draw({ rows: same.rows, columns, top: 1,
+        digits: groups > 4 ? null : 2, // there is no room for numbers
+        heading: same.group ? `${same.group_is} ${g}` : same.title,
+        value: (i, j) => run.matrix[i][g * columns.length + j],
+        explain: (i, j) => show(run.matrix[i][g * columns.length + j], 3) });
+    });
   }
   update(first);
 }
