@@ -1,7 +1,8 @@
 """Rewrite the notebooks in their committed form: python -m tools.notebooks
 
-No outputs, counters or editor metadata; nbformat 4.5; stable cell ids; indent 1; and the cell that
-installs the package if it is missing (install_cell.py).
+No outputs, counters or editor metadata; nbformat 4.5; stable cell ids; indent 1; a folded cell's
+title as its first line, the one that JupyterLab and VS Code show; and the cell that installs the
+package if it is missing (install_cell.py).
 """
 
 import sys
@@ -12,6 +13,7 @@ import nbformat
 from d2lmini.course.notebooks import text_of
 from tools.extensions.addresses import addresses
 from tools.extensions.install_cell import requirement, with_install_cell
+from tools.extensions.portable import TITLE, title_of, untitled
 
 BOOK = Path(__file__).parents[1] / "book"
 KERNEL = {
@@ -32,6 +34,11 @@ def canonical(text):
         cell.metadata = {key: metadata[key] for key in KEPT if key in metadata}
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
+            cell.source = untitled(cell.source)
+            title = title_of(cell)
+            # A cell of the package says where it is from.
+            if title and not cell.source.startswith("# d2lmini/"):
+                cell.source = f"{TITLE}{title}\n{cell.source}"
     return text_of(with_install_cell(notebook, requirement(*addresses())))
 
 

@@ -17,7 +17,7 @@ from d2lmini.check.grading import all_exercises
 from d2lmini.course.copies import MINUTES
 from d2lmini.support.chapters import CHAPTERS as CHAPTER_TABLE
 from d2lmini.support.chapters import EXERCISE_PAGES
-from tools.extensions.portable import EXERCISE, PYTHON, SOLUTION
+from tools.extensions.portable import EXERCISE, PYTHON, SOLUTION, title_of, untitled
 from tools.notebooks import canonical
 
 ROOT = Path(__file__).parents[2]
@@ -118,7 +118,8 @@ def a_closed_cell_says_what_is_in_it(path):
         if "remove-input" in closed:  # in chapters it only calls a figure
             assert path not in CHAPTERS or len(cell.source.splitlines()) <= 3
         elif closed:
-            label = cell.metadata["mystnb"]["code_prompt_show"]
+            label = title_of(cell)
+            assert cell.source.startswith((f"# ▸ {label}\n", "# d2lmini/"))
             if cell.source.startswith("# d2lmini/"):
                 parts = ast.parse(cell.source).body
                 names = [part.name for part in parts if hasattr(part, "name")]
@@ -134,7 +135,7 @@ def cells_are_short(path):
     # Except the first, which no page shows: it installs the package.
     _, *shown = cells(path, "code")
     imports = re.compile(r"^from .* import \([^)]*\)", re.M)
-    sources = (imports.sub("", cell.source) for cell in shown)
+    sources = (imports.sub("", untitled(cell.source)) for cell in shown)
     lengths = [len(source.splitlines()) for source in sources]
     assert max(lengths) <= 45
     if path in CHAPTERS:

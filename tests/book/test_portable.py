@@ -182,6 +182,8 @@ def test_boxes_sources_and_references(plain, built):
 
 
 def test_a_closed_cell_keeps_its_title_when_it_is_open():
-    cell = new_code_cell("x = 1", metadata={"mystnb": {"code_prompt_show": "A number"}})
+    metadata = {"mystnb": {"code_prompt_show": "A number"}}
+    cell = new_code_cell("# ▸ A number\nx = 1", metadata=metadata)
     (found,) = expand(new_notebook(cells=[cell])).cells
     assert found.metadata.mystnb.code_prompt_hide == "A number"
+    assert found.source == "x = 1"  # the title stands beside it

@@ -47,6 +47,8 @@ TERM_LINK = re.compile(r"\[([^]]+)\]\(glossary\.md#(term-[\w-]+)\)")
 TERM = re.compile(r'^- <a id="(term-[\w-]+)"></a>(.*)$', re.M)
 LIST_OF_SOURCES = re.compile(r'^- <a id="\w+"></a>.*\Z', re.S | re.M)
 BIBLIOGRAPHY = "```{bibliography}\n:all:\n:style: plain\n```\n"
+# The first line of a closed cell in a notebook; on a page, the title stands beside the cell.
+TITLE = "# ▸ "
 
 
 def directive(name, argument, options, text):
@@ -78,6 +80,16 @@ def expand_markdown(text):
     return LIST_OF_SOURCES.sub(BIBLIOGRAPHY, text)
 
 
+def title_of(cell):
+    """What a page writes beside a closed cell; None if it is open."""
+    return cell.metadata.get("mystnb", {}).get("code_prompt_show")
+
+
+def untitled(source):
+    """The source of a cell without the line that repeats its title."""
+    return source.partition("\n")[2] if source.startswith(TITLE) else source
+
+
 def solution_cells(label, text):
     """The cells of a solution: text and executable code between the two directives."""
     cells = [new_markdown_cell(f"```{{solution-start}} {label}\n:class: dropdown\n```")]
@@ -100,8 +112,9 @@ def expand(notebook):
     cells, label = [], None
     for cell in notebook.cells:
         cell.metadata.pop("slideshow", None)  # only for make_slides.py
-        if title := cell.metadata.get("mystnb", {}).get("code_prompt_show"):
+        if title := title_of(cell):
             cell.metadata.mystnb.code_prompt_hide = title  # also while it is open
+            cell.source = untitled(cell.source)
         is_text = cell.cell_type == "markdown"
         if is_text and (solution := SOLUTION.fullmatch(cell.source)):
             cells += solution_cells(label, solution["text"])
