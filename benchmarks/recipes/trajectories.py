@@ -5,6 +5,7 @@ python -m benchmarks.recipes.trajectories saves the two networks that the chapte
 
 import functools
 import itertools
+import re
 
 import torch
 from sklearn.linear_model import LinearRegression
@@ -84,6 +85,8 @@ EXPERIMENTS = {
             "forecaster, small network, 90 epochs",
             "forecaster, wide network, 90 epochs",
             "mean of three",
+            "steps, 30 epochs",
+            "forecaster, 15 epochs",
         ]
     ],
     "eth-ucy": [
@@ -297,6 +300,8 @@ def run_square(seed, model):
         train, batches=train_iter, device=try_gpu(), warmup_steps=warmup_steps
     )
     found = {}
+    told = re.search(r"(\d+) epochs", model)
+    epochs = {"num_epochs": int(told[1])} if told else {}
     rulers = {"constant velocity": constant_velocity, "mean of three": mean_of_three}
     if model in rulers:
         predicted = rulers[model](past, 25)
@@ -314,17 +319,16 @@ def run_square(seed, model):
             "1": functools.partial(unguarded_loss, factor=1.0),
         }
         loss = losses.get(model.split()[-1], forecasting_loss)
-        longer = {"num_epochs": 90} if "90 epochs" in model else {}
         if "wide" in model:
-            longer["lr"] = 0.002
-        fit(net, loss=loss, **SQUARE["forecaster"] | longer)
+            epochs["lr"] = 0.002
+        fit(net, loss=loss, **SQUARE["forecaster"] | epochs)
         with torch.no_grad():
             predicted, log_sigmas = (X.cpu() for X in net.eval()(past.to(try_gpu())))
         found["parameters"] = sum(p.numel() for p in net.parameters())
         found["nats"] = gaussian_loss(predicted, log_sigmas, future).item()
     else:
         net, loss, roll = make_walker(model)
-        history = fit(net, loss=loss, **SQUARE["walker"])
+        history = fit(net, loss=loss, **SQUARE["walker"] | epochs)
         predicted = roll(net, past.to(try_gpu()), 25).cpu()
         found["one_step"] = history.loss.iloc[-1]
     ade, fde = displacement_errors(predicted, future)
