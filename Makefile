@@ -37,7 +37,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 # Your own copy of the notebooks, in my-book/: an update of the book leaves your answers alone.
 lab: $(VENV)/installed
 	$(BIN)/python -m tools.own_copy my-book
-	$(BIN)/jupyter lab $(AS_ROOT) my-book
+	$(BIN)/jupyter lab $(AS_ROOT) my-book/preface.ipynb
 
 # While you work, about a minute: the forms, the model, and the notebooks that have changed.
 check:
