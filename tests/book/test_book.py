@@ -86,7 +86,7 @@ def test_the_front_page_says_how_long_the_exercises_take():
         path = BOOK / f"{chapter.file}.ipynb"
         minutes = sum(MINUTES[exercise["stars"]] for exercise in exercises_of(path))
         start = re.escape(f"- **{chapter.number} [{chapter.title}]({path.name})** ")
-        said = re.findall(rf"^{start}.*\. \*(\d+) min\*$", front, flags=re.M)
+        said = re.findall(rf"^{start}.*\. \*exercises: (\d+) min\*$", front, flags=re.M)
         remedy = f"{path.name}: by their stars {minutes}; change book/index.ipynb"
         assert said == [str(minutes)], remedy
 
