@@ -25,17 +25,18 @@ def run(seed, net):
         "right_by_place",
         "right_if_told",
         "looks",
-        "fall",
+        "influences",
     )
     own, told = chapter["right_by_place"], chapter["right_if_told"]
     trained = chapter["train_copier"](chapter[NETS[net]], seed)
+    reach = chapter["influences"](trained, lambda X: trained.encoder(X)[0])
     found = {
         "seed": seed,
         "places": [rounded(own(trained, length)) for length in range(2, 17)],
         "given": rounded(told(trained, 16)),
         "own_32": own(trained, 32).mean().item(),
         "given_32": told(trained, 32).mean().item(),
-        "fall": chapter["fall"](trained, chapter["first_of"](trained.encoder)),
+        "fall": (reach[0] / reach[-1]).item(),
     }
     return found | ({"looks": chapter["looks"](trained)} if net == "attention" else {})
 

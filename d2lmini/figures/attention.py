@@ -4,11 +4,11 @@ import math
 
 import torch
 
+from d2lmini.figures.choices import check_between, check_one_of
 from d2lmini.figures.colours import HUES, POSITIVE
 from d2lmini.figures.stills import empty
 from d2lmini.figures.widget import Figure
 from d2lmini.masks import masked_softmax
-from d2lmini.support.arguments import check_between, check_one_of
 
 MANY = 512  # features
 TRIES = [

@@ -41,8 +41,7 @@ function render({ model, el }) {
     (word) => word && put([word]));
   const leaveOut = make("button", { type: "button" }, "Leave it out");
   leaveOut.addEventListener("click", () => put([]));
-  const order = make("p");
-  const key = make("p", { className: "caption" });
+  const [order, key] = [make("p"), make("p", { className: "caption" })];
   const columns = { german: make("ol"), english: make("ol") };
   const lines = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   lines.setAttribute("preserveAspectRatio", "none");

@@ -3,9 +3,9 @@
 import torch
 from torch.nn import functional as F
 
+from d2lmini.figures.choices import check_between, check_one_of
 from d2lmini.figures.stills import curves
 from d2lmini.figures.widget import Figure, as_lists
-from d2lmini.support.arguments import check_between, check_one_of
 
 WIDTH, MOST_LAYERS, NUM_POINTS = 16, 100, 24
 WIRINGS = ["plain", "shortcuts", "post-norm", "pre-norm"]

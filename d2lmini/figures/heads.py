@@ -2,9 +2,10 @@
 
 import torch
 
+from d2lmini.figures.choices import check_one_of
 from d2lmini.figures.stills import panels
 from d2lmini.figures.widget import Figure, as_lists
-from d2lmini.support.arguments import check_at_most, check_one_of
+from d2lmini.support.arguments import check_at_most
 
 TRIES = [
     (

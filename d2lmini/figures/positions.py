@@ -2,11 +2,12 @@
 
 from matplotlib.patches import Circle
 
+from d2lmini.figures.choices import check_one_of
 from d2lmini.figures.colours import NEGATIVE, POSITIVE
 from d2lmini.figures.stills import empty
 from d2lmini.figures.widget import Figure
 from d2lmini.positions import sinusoidal_table
-from d2lmini.support.arguments import check_at_most, check_one_of
+from d2lmini.support.arguments import check_at_most
 
 TRIES = [
     (

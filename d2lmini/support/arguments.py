@@ -58,7 +58,9 @@ def check_at_most(name: str, value, limit: str, most: int) -> None:
 
 def check_probability(name: str, value) -> None:
     """value must be a number in [0, 1]."""
-    check_between(name, value, 0, 1)
+    check_kind(name, value, int | float, "a number")
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} ({value}) must lie in [0, 1]")
 
 
 def check_positive(name: str, value) -> None:
@@ -66,20 +68,6 @@ def check_positive(name: str, value) -> None:
     check_kind(name, value, int | float, "a number")
     if not 0 < value < math.inf:
         raise ValueError(f"{name} ({value}) must be greater than 0, and finite")
-
-
-def check_between(name: str, value, least: float, most: float) -> None:
-    """value must be a number in [least, most]."""
-    check_kind(name, value, int | float, "a number")
-    if not least <= value <= most:
-        raise ValueError(f"{name} ({value}) must lie in [{least}, {most}]")
-
-
-def check_one_of(name: str, value, choices) -> None:
-    """value must be one of the choices."""
-    if value not in choices:
-        listed = ", ".join(map(repr, choices))
-        raise ValueError(f"{name} ({value!r}) must be one of {listed}")
 
 
 def check_words(name: str, text) -> None:
