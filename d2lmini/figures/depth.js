@@ -8,8 +8,11 @@ const DEPTHS = [2, 6, 12, 18, 32, 50, 100];
 const MOST = 6; // powers of ten shown, upwards and downwards
 const KINDS = {
   spread: "Signal: how far apart the points are",
-  gradient: "Gradient: what comes back",
+  gradient: "Gradient: what comes back, right to left",
 };
+
+// After so many layers a signal has come this far up, a gradient this far down.
+const passed = (kind, layer, depth) => kind === "spread" ? layer : depth - layer;
 
 function render({ model, el }) {
   const { enter, leave, points, targets, width, brief } = model.get("data");
@@ -23,11 +26,11 @@ function render({ model, el }) {
   const first = state.get();
   const depth = slider("Layers", { min: 0, max: DEPTHS.length - 1,
     value: DEPTHS.indexOf(first.depth), format: (i) => String(DEPTHS[i]) },
-  (i) => state.set({ depth: DEPTHS[i], layer: Math.min(state.get().layer, DEPTHS[i]) }));
+  (i) => state.set({ depth: DEPTHS[i], layer: DEPTHS[i] }));
   const scale = slider("Initial weights, times the usual", { min: 0, max: 3, step: 0.05,
     value: first.scale, format: (v) => show(v) }, (v) => state.set({ scale: v }));
   const plots = Object.entries(KINDS).map(([kind, title]) => [kind, lines({ title,
-    xIs: "layer", onReach: (l) => state.set({ layer: l }) })]);
+    xIs: "layer", onReach: (l) => state.set({ layer: passed(kind, l, state.get().depth) }) })]);
   const frame = figure(model, el, {
     state,
     title: "A deep stack",
@@ -54,13 +57,16 @@ function render({ model, el }) {
     for (const [kind, plot] of plots) {
       const logs = found.map((one) => one[kind].map((v) =>
         Math.max(-MOST, Math.min(MOST, Math.log10(v)))));
-      plot.update({ x: logs[0].map((_, i) => i), at: l, label: number,
+      plot.update({ x: logs[0].map((_, i) => i), at: passed(kind, l, n),
+        label: number,
         low: -MOST, high: MOST,
         series: Object.fromEntries(wirings.map((name, i) => [name, logs[i]])) });
     }
-    const grown = found.map(({ spread }) => spread.at(-1) / spread[0]);
-    frame.note(`The signal at the exit, over that at the entrance: ${wirings.map((name, i) =>
-      `${name} ${number(Math.log10(grown[i]))}`).join(", ")}.`);
+    const times = (ratio) => wirings.map((name, i) =>
+      `${name} ${number(Math.log10(ratio(found[i])))}`).join(", ");
+    frame.note(`All the way up, the signal is multiplied by: ${
+      times(({ spread }) => spread.at(-1) / spread[0])}. All the way down, the gradient: ${
+      times(({ gradient }) => gradient[0] / gradient.at(-1))}.`);
     depth.set(DEPTHS.indexOf(n));
     scale.set(s);
   }

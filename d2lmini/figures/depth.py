@@ -42,7 +42,7 @@ def explore_depth(depth=32, scale=1.0, brief=False) -> Figure:
     """
     check_one_of("depth", depth, (2, 6, 12, 18, 32, 50, MOST_LAYERS))
     check_between("scale", scale, 0, 3)
-    state = {"depth": depth, "scale": scale, "layer": depth // 2}
+    state = {"depth": depth, "scale": scale, "layer": depth}
     net = start()
     wirings = WIRINGS[:2] if brief else WIRINGS
     spreads = {kind: stack(kind, net, depth, scale)["spread"] for kind in wirings}
