@@ -87,6 +87,8 @@ EXPERIMENTS = {
             "mean of three",
             "steps, 30 epochs",
             "forecaster, 15 epochs",
+            "steps, 30 epochs, rate 0.005",
+            "forecaster, loss of steps",
         ]
     ],
     "eth-ucy": [
@@ -254,6 +256,16 @@ def squared_loss(net, batch):
     return squares.mean() + 0.1 * nats, squares.numel()
 
 
+def steps_loss(net, batch):
+    """forecasting_loss with the errors of single steps for the means, as in walking_loss."""
+    past, future = batch
+    means, log_sigmas = net(past)
+    nats = gaussian_loss(means.detach(), log_sigmas, future)
+    (_, made), (_, following) = (steps_between(past, path) for path in (means, future))
+    distances = (made - following).norm(dim=-1)  # (batch, steps)
+    return distances.mean() + 0.1 * nats, distances.numel()
+
+
 def sinusoids(num_steps, num_hiddens, base):
     """The positional table of chapter 3 with another base."""
     exponents = torch.arange(0, num_hiddens, 2) / num_hiddens
@@ -302,6 +314,8 @@ def run_square(seed, model):
     found = {}
     told = re.search(r"(\d+) epochs", model)
     epochs = {"num_epochs": int(told[1])} if told else {}
+    if rate := re.search(r"rate ([\d.]+)", model):
+        epochs["lr"] = float(rate[1])
     rulers = {"constant velocity": constant_velocity, "mean of three": mean_of_three}
     if model in rulers:
         predicted = rulers[model](past, 25)
@@ -315,6 +329,7 @@ def run_square(seed, model):
         losses = {
             "alone": gaussian_alone,
             "distance": squared_loss,
+            "steps": steps_loss,
             "detach": functools.partial(unguarded_loss, detached=False),
             "1": functools.partial(unguarded_loss, factor=1.0),
         }
