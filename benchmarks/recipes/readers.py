@@ -10,6 +10,7 @@ from d2lmini.support.chapters import CHAPTERS
 READERS = (
     "one head, then a matrix",
     "two heads, then a matrix",
+    "one head, a matrix for pairs",
     "one head, a tanh, a matrix",
     "one head, a small network, a matrix",
     "one head, another layer of one, a matrix",
