@@ -65,6 +65,11 @@ EXPERIMENTS = {
         }
         for pull in ("1/4 corpus", "KL 0.3")
     ],
+    # As many stories a round, but a step after each 250, towards the better and away from the worse
+    "rewards-policy": [
+        {"name": "stories-mini", "keep": "true, with a gift", "pull": pull}
+        for pull in ("policy gradient", "policy gradient, KL 0.3")
+    ],
     # For the figure: some of what is written after each round.
     "rewards-told": [
         {"name": "stories-mini", "keep": keep, "pull": "none", "told": 6}
@@ -73,6 +78,7 @@ EXPERIMENTS = {
 }
 LONGER = {key: value for key, value in REWARDS.items() if key != "rounds"}
 RECIPES = dict.fromkeys(EXPERIMENTS, REWARDS) | {"rewards-longer": LONGER}
+POLICY_SAMPLES = 250  # stories for a step of a policy gradient
 TRAINING = (
     REWARDS["epochs"],
     REWARDS["rate"],
@@ -172,6 +178,30 @@ def penalised_loss(first, weight, bos):
     return loss
 
 
+def policy_steps(net, first, stories_for_step, keep, weight, vocab, optimizer, device):
+    """A round of a policy gradient: write some stories, take a step, write the next."""
+    for _ in range(REWARDS["samples"] // POLICY_SAMPLES):
+        stories = stories_for_step()
+        rewards = torch.tensor([float(KEEPS[keep](story)) for story in stories])
+        apart = rewards - rewards.mean()
+        advantages = (apart / rewards.std(unbiased=False).clamp(min=1e-6)).to(device)
+        arrays = [array.to(device) for array in encode(stories, vocab, MAX_LEN)]
+        tokens, valid_lens = cut_padding(arrays)
+        inputs = shift_right(tokens, vocab.bos)
+        log_probs = net.train()(inputs)[0].log_softmax(dim=-1)  # (batch, steps, tokens)
+        with torch.no_grad():
+            firsts = first(inputs)[0].log_softmax(dim=-1)
+        written = log_probs.gather(-1, tokens[..., None])[..., 0]
+        divergence = F.kl_div(firsts, log_probs, reduction="none", log_target=True)
+        each = weight * divergence.sum(-1) - written * advantages[:, None]
+        kept = torch.arange(tokens.shape[1], device=device) < valid_lens[:, None]
+        optimizer.zero_grad()
+        each[kept].mean().backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+        net.eval()
+
+
 def run(seed, name, keep, pull, rounds=REWARDS["rounds"], told=0):
     """Rounds of writing, keeping and training; what is measured before the first and after each."""
     device, data = try_gpu(), stories_of(name)
@@ -185,8 +215,17 @@ def run(seed, name, keep, pull, rounds=REWARDS["rounds"], told=0):
     if pull.startswith("KL"):
         loss = penalised_loss(first, float(pull.split()[1]), vocab.bos)
     found = [measure(net, seed, data, told=told) | {"kept": 0}]
+    choose = at_random(1.0, generator=generator)
+    if pull.startswith("policy"):
+        optimizer = torch.optim.Adam(net.parameters(), REWARDS["rate"])
+        weight = float(pull.split("KL ")[1]) if "KL" in pull else 0.0
+        write_some = functools.partial(write, net, vocab, POLICY_SAMPLES, choose)
+        args = net, first, write_some, keep, weight, vocab, optimizer, device
     for _ in range(rounds):
-        choose = at_random(1.0, generator=generator)
+        if pull.startswith("policy"):
+            policy_steps(*args)
+            found.append(measure(net, seed, data, told=told) | {"kept": 0})
+            continue
         stories = write(net, vocab, REWARDS["samples"], choose)
         some = [corpus[i] for i in torch.randperm(len(corpus), generator=order)]
         if keep == "corpus":  # as many as are written, so at least as many steps
