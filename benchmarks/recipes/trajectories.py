@@ -89,6 +89,7 @@ EXPERIMENTS = {
             "forecaster, 15 epochs",
             "steps, 30 epochs, rate 0.005",
             "forecaster, loss of steps",
+            "steps, nothing added",
         ]
     ],
     "eth-ucy": [
@@ -156,6 +157,18 @@ class PlainEmbedding(FeatureEmbedding):
 
     def forward(self, features, start=0):
         return self.positions(self.dense(features), start)
+
+
+class BareDecoder(PathDecoder):
+    """Predict steps from steps, but without adding the input step."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.output.reset_parameters()
+
+    def forward(self, steps, memory, memory_mask=None, caches=None):
+        following, caches = super().forward(steps, memory, memory_mask, caches)
+        return following - steps, caches
 
 
 class PlaceDecoder(PathDecoder):
@@ -281,7 +294,8 @@ def make_walker(model):
         decoder = PlaceDecoder(*sizes, added="added" in model)
         loss = own_places_loss if "own" in model else place_loss
         return EncoderDecoder(PathEncoder(*sizes), decoder), loss, roll_out_places
-    net = EncoderDecoder(PathEncoder(*sizes), PathDecoder(*sizes))
+    decoder = BareDecoder if "nothing added" in model else PathDecoder
+    net = EncoderDecoder(PathEncoder(*sizes), decoder(*sizes))
     parts = net.encoder, net.decoder
     if "base" in model:
         for part in parts:
