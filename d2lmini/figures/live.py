@@ -23,7 +23,8 @@ class Live(Figure):
         controls: name -> (description, values, precomputed values); the first precomputed value
             is shown initially.
         same: what all results share. For curves: x, x_is, y_is and, if the axis should not end at
-            the largest number, high; for a matrix: title, rows, rows_are, columns_are and either
+            the largest number, high, and if the marker should not begin in the middle, at, an
+            index; for a matrix: title, rows, rows_are, columns_are and either
             columns or, if these form groups, group (their size) and group_is.
         tries, brief: as for Figure.
     Source: chapter 5.
@@ -44,7 +45,7 @@ class Live(Figure):
         state = {name: values[0] for name, values in ready.items()}
         first = runs[self.place(state)]
         if "x" in same:
-            state["at"] = (len(same["x"]) - 1) // 2
+            state["at"] = same.get("at", (len(same["x"]) - 1) // 2)
         listed = [
             {
                 "name": name,
