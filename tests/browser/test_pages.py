@@ -185,8 +185,11 @@ def by_keyboard(control):
     elif kind == "SELECT":
         at_end = control.evaluate("e => e.selectedIndex === e.options.length - 1")
         keyboard.press("ArrowUp" if at_end else "ArrowDown")
-    else:  # a matrix or a picture
-        keyboard.press("ArrowRight")
+    else:  # a matrix or a picture; a marker may begin at the end of its curve
+        at_end = control.evaluate(
+            "e => e.ariaValueMax && e.ariaValueNow === e.ariaValueMax"
+        )
+        keyboard.press("ArrowLeft" if at_end else "ArrowRight")
         if kind == "TD" and control.evaluate("e => document.activeElement === e"):
             keyboard.press("ArrowDown")  # the matrix has one column
 
