@@ -21,10 +21,12 @@ from tools.extensions.html_build import after_html_build
 from tools.kept import kept
 from tools.whole_files import write_text
 
-# Folded code, its titles and printed outputs, half of the text, and what would give an answer away
+# Folded code, its titles and printed outputs, half of the text; what would give an answer away; and
+# what every chapter says of its exercises and questions
 NOT_SAID = (
     ".headerlink, script, style, .hide > summary, details .cell_input, "
-    ".cell_output .output, .figure-live, .solution"
+    ".cell_output .output, .figure-live, .solution, "
+    "section#exercises > h2 + p, section#questions > h2 + p"
 )
 LEFT_OUT = {"book/licences"}
 PARTS = "section[id], .exercise[id], p[id^=term-]"
