@@ -161,6 +161,14 @@ def measure(net, seed, data, temperature=1.0, told=0):
     } | ({"stories": stories[:told]} if told else {})
 
 
+def divergence_from(first, inputs, log_probs):
+    """The KL divergence of predictions from the first writer's, (batch, steps)."""
+    with torch.no_grad():
+        firsts = first(inputs)[0].log_softmax(dim=-1)
+    terms = F.kl_div(firsts, log_probs, reduction="none", log_target=True)
+    return terms.sum(-1)
+
+
 def penalised_loss(first, weight, bos):
     """The loss of the next token, and weight times the KL divergence from the first writer."""
 
@@ -169,11 +177,9 @@ def penalised_loss(first, weight, bos):
         nats, count = next_token_loss(net, batch, bos)
         inputs = shift_right(tokens, bos)
         log_probs = net(inputs)[0].log_softmax(dim=-1)  # (batch, steps, tokens)
-        with torch.no_grad():
-            firsts = first(inputs)[0].log_softmax(dim=-1)
-        divergence = F.kl_div(firsts, log_probs, reduction="none", log_target=True)
         kept = torch.arange(tokens.shape[1], device=tokens.device) < valid_lens[:, None]
-        return nats + weight * divergence.sum(-1)[kept].mean(), count
+        divergence = divergence_from(first, inputs, log_probs)[kept].mean()
+        return nats + weight * divergence, count
 
     return loss
 
@@ -189,11 +195,9 @@ def policy_steps(net, first, stories_for_step, keep, weight, vocab, optimizer, d
         tokens, valid_lens = cut_padding(arrays)
         inputs = shift_right(tokens, vocab.bos)
         log_probs = net.train()(inputs)[0].log_softmax(dim=-1)  # (batch, steps, tokens)
-        with torch.no_grad():
-            firsts = first(inputs)[0].log_softmax(dim=-1)
         written = log_probs.gather(-1, tokens[..., None])[..., 0]
-        divergence = F.kl_div(firsts, log_probs, reduction="none", log_target=True)
-        each = weight * divergence.sum(-1) - written * advantages[:, None]
+        divergence = divergence_from(first, inputs, log_probs)
+        each = weight * divergence - written * advantages[:, None]
         kept = torch.arange(tokens.shape[1], device=device) < valid_lens[:, None]
         optimizer.zero_grad()
         each[kept].mean().backward()
