@@ -31,8 +31,12 @@ EXPERIMENTS = {
         )
         for lr in (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)
     ],
-    # Shortcuts, given more training steps, or with clipped gradients
+    # Shortcuts, given more training steps, or with clipped gradients; post-norm with a warm-up
     "rates-more": [
+        {"net": "post-norm", **HUNDRED, "lr": lr, "steps": 600, "warm": 300}
+        for lr in (0.003, 0.01)
+    ]
+    + [
         {"net": "shortcuts", **HUNDRED, "lr": lr, **how}
         for how, rates in (
             ({"steps": 3000}, (0.0003, 0.001, 0.003)),
@@ -55,7 +59,8 @@ def run(seed, net, depth, eps, lr=None, steps=None, **how):
     Args:
         lr: None for that of the chapter; runs at others take 600 training steps.
         steps: how many to take instead; the losses are then those after each hundred.
-        how: clip, the largest norm of the gradient.
+        how: clip, the largest norm of the gradient; or warm, over how many of the steps the
+            rate rises to lr.
     """
     torch.set_num_threads(1)
     chapter = from_chapter(
@@ -118,7 +123,7 @@ def run(seed, net, depth, eps, lr=None, steps=None, **how):
         after = range(100, steps + 1, 100)
     made, lr = makers[net](depth), lr or 0.003
     if how:
-        losses = learn_clipped(chapter, made, after[-1], lr, **how)
+        losses = learn_otherwise(chapter, made, after[-1], lr, **how)
     else:
         losses = chapter["learn"](made, after[-1], lr, eps)
     return {
@@ -128,15 +133,18 @@ def run(seed, net, depth, eps, lr=None, steps=None, **how):
     }
 
 
-def learn_clipped(chapter, net, num_steps, lr, clip):
-    """Learn as in the chapter, but clip the norm of the gradient."""
+def learn_otherwise(chapter, net, num_steps, lr, clip=None, warm=None):
+    """Learn as in the chapter, but clip the norm of the gradient, or warm up."""
     optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
     losses = []
-    for _ in range(num_steps):
+    for step in range(num_steps):
+        if warm is not None:
+            optimizer.param_groups[0]["lr"] = lr * min(1, (step + 1) / warm)
         loss = F.mse_loss(net(chapter["points"]), chapter["wanted"])
         optimizer.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(net.parameters(), clip)
+        if clip is not None:
+            torch.nn.utils.clip_grad_norm_(net.parameters(), clip)
         optimizer.step()
         losses.append(loss.item())
     return losses
