@@ -67,8 +67,18 @@ EXPERIMENTS = {
     ],
     # As many stories a round, but a step after each 250, towards the better and away from the worse
     "rewards-policy": [
-        {"name": "stories-mini", "keep": "true, with a gift", "pull": pull}
-        for pull in ("policy gradient", "policy gradient, KL 0.3")
+        {
+            "name": "stories-mini",
+            "keep": "true, with a gift",
+            "pull": pull,
+            "rate": rate,
+        }
+        for pull, rate in (
+            ("policy gradient", 0.0003),
+            ("policy gradient", 0.001),
+            ("policy gradient", 0.003),
+            ("policy gradient, KL 0.3", 0.001),
+        )
     ],
     # For the figure: some of what is written after each round.
     "rewards-told": [
@@ -77,13 +87,10 @@ EXPERIMENTS = {
     ],
 }
 LONGER = {key: value for key, value in REWARDS.items() if key != "rounds"}
-RECIPES = dict.fromkeys(EXPERIMENTS, REWARDS) | {"rewards-longer": LONGER}
-POLICY_SAMPLES = 250  # stories for a step of a policy gradient
-TRAINING = (
-    REWARDS["epochs"],
-    REWARDS["rate"],
-    1,
-)  # no warm-up: Adam goes on from a trained net
+POLICY = {key: value for key, value in REWARDS.items() if key not in ("epochs", "rate")}
+POLICY["samples_a_step"] = 250
+RECIPES = dict.fromkeys(EXPERIMENTS, REWARDS)
+RECIPES |= {"rewards-longer": LONGER, "rewards-policy": POLICY}
 
 
 def is_true(story):
@@ -186,7 +193,7 @@ def penalised_loss(first, weight, bos):
 
 def policy_steps(net, first, stories_for_step, keep, weight, vocab, optimizer, device):
     """A round of a policy gradient: write some stories, take a step, write the next."""
-    for _ in range(REWARDS["samples"] // POLICY_SAMPLES):
+    for _ in range(POLICY["samples"] // POLICY["samples_a_step"]):
         stories = stories_for_step()
         rewards = torch.tensor([float(KEEPS[keep](story)) for story in stories])
         apart = rewards - rewards.mean()
@@ -206,7 +213,7 @@ def policy_steps(net, first, stories_for_step, keep, weight, vocab, optimizer, d
         net.eval()
 
 
-def run(seed, name, keep, pull, rounds=REWARDS["rounds"], told=0):
+def run(seed, name, keep, pull, rounds=REWARDS["rounds"], told=0, rate=REWARDS["rate"]):
     """Rounds of writing, keeping and training; what is measured before the first and after each."""
     device, data = try_gpu(), stories_of(name)
     vocab, _, loaders = data
@@ -221,9 +228,11 @@ def run(seed, name, keep, pull, rounds=REWARDS["rounds"], told=0):
     found = [measure(net, seed, data, told=told) | {"kept": 0}]
     choose = at_random(1.0, generator=generator)
     if pull.startswith("policy"):
-        optimizer = torch.optim.Adam(net.parameters(), REWARDS["rate"])
+        optimizer = torch.optim.Adam(net.parameters(), rate)
         weight = float(pull.split("KL ")[1]) if "KL" in pull else 0.0
-        write_some = functools.partial(write, net, vocab, POLICY_SAMPLES, choose)
+        write_some = functools.partial(
+            write, net, vocab, POLICY["samples_a_step"], choose
+        )
         args = net, first, write_some, keep, weight, vocab, optimizer, device
     for _ in range(rounds):
         if pull.startswith("policy"):
@@ -241,9 +250,10 @@ def run(seed, name, keep, pull, rounds=REWARDS["rounds"], told=0):
             loader = batches(arrays, RECIPE["batch_size"], cut_padding)
         else:
             loader = buckets(arrays, arrays[1], RECIPE["batch_size"], cut_padding)
-        epochs, rate, warmup_steps = TRAINING
-        rate = rate / 3 if pull == "1/3 of the rate" else rate
-        fit(net, loaders | {"train": loader}, loss, device, epochs, rate, warmup_steps)
+        loaders = loaders | {"train": loader}
+        lr = rate / 3 if pull == "1/3 of the rate" else rate
+        # no warm-up: Adam goes on from a trained net
+        fit(net, loaders, loss, device, REWARDS["epochs"], lr, 1)
         found.append(measure(net, seed, data, told=told) | {"kept": len(kept)})
     columns = {key: [row[key] for row in found] for key in found[0]}
     if told:
