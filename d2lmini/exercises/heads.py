@@ -1,5 +1,6 @@
 """Exercises of chapter 5."""
 
+import itertools
 import math
 
 import torch
@@ -52,6 +53,42 @@ def _drawn_layer(dice):
     heads, size = dice.number(2, 4), dice.number(1, 4)
     d = heads * size
     return *dice.normal(4, d, d), heads, dice.number(0, heads - 1)
+
+
+def stay_copies(W_q, W_k, W_v, W_o, num_heads, matrices=4, neighbours=False, least=2):
+    """Whether so many heads own the same in the first matrices, of which W_o is the last."""
+    owned = torch.stack([W_q, W_k, W_v, W_o.T][:matrices])  # (matrices, d, d)
+    owned = owned.unflatten(2, (num_heads, -1)).movedim(
+        2, 0
+    )  # (heads, matrices, d, d_k)
+    if neighbours:
+        return any(torch.equal(a, b) for a, b in itertools.pairwise(owned))
+    return max(sum(torch.equal(a, b) for b in owned) for a in owned) >= least
+
+
+def _with_copies(sizes, *copies, matrices=4, own=0, seed=0, drawn=None):
+    """A layer (heads, head_size) whose heads in copies own the same in the first matrices.
+
+    Without the first so many of own, which stay as they are drawn.
+    """
+    heads, size = sizes
+    Ws = _random(4, heads * size, heads * size, seed=seed) if drawn is None else drawn
+    owned = torch.stack([*Ws[:3], Ws[3].T]).unflatten(2, sizes)  # (4, d, heads, d_k)
+    for i in copies[1:]:
+        owned[own:matrices, :, i] = owned[own:matrices, :, copies[0]]
+    *projections, W_o = owned.flatten(2)
+    return *projections, W_o.T, heads
+
+
+def _turned(layer, *which):
+    return *(W.T if k in which else W for k, W in enumerate(layer[:4])), layer[4]
+
+
+def _copied_layer(dice):
+    heads, size = dice.number(2, 4), dice.number(1, 3)
+    drawn = dice.normal(4, heads * size, heads * size)
+    copies = dice.random.sample(range(heads), 2) if dice.number(0, 3) else ()
+    return _with_copies((heads, size), *copies, matrices=dice.number(3, 4), drawn=drawn)
 
 
 def _root(queries, keys):
@@ -170,22 +207,43 @@ EXERCISES = [
     ),
     Exercise(
         "heads-2",
-        lambda: ["part", "stay"],  # the solution runs both
-        [()],
+        stay_copies,
+        [
+            _with_copies((2, 1), 0, 1),
+            _with_copies((2, 1), 0, 1, matrices=3),
+            _with_copies((2, 2)),
+            _with_copies((3, 2), 0, 2),
+            _with_copies((4, 1), 1, 3),
+            _with_copies((3, 2), 0, 1, matrices=2),
+            _with_copies((2, 2), 0, 1, own=2),
+            _with_copies((3, 2), 0, 1),
+            _turned(_with_copies((2, 1), 0, 1), 3),
+            _turned(_with_copies((2, 2), 0, 1), 0, 1, 2),
+        ],
         {
-            "heads that stay copies although W_o differs: each is heard in its own way": (
-                lambda: ["stay", "stay"]
+            "a test that leaves W_o out: its rows tell the heads apart": (
+                lambda *x: stay_copies(*x, matrices=3)
             ),
-            "heads that part although W_o is copied too: nothing tells them apart then": (
-                lambda: ["part", "part"]
+            "a test of neighbouring heads only": lambda *x: stay_copies(*x, neighbours=True),
+            "True only if all heads are copies of one another; two are enough": (
+                lambda *x: stay_copies(*x, least=x[4])
             ),
-            "the two answers exchanged": lambda: ["stay", "part"],
+            "a test that compares columns of W_o; in X W a head owns rows of it": (
+                lambda *x: stay_copies(*x[:3], x[3].T, x[4])
+            ),
+            "a test that compares rows of W_q, W_k, W_v; in X W a head owns columns": (
+                lambda *x: stay_copies(*(W.T for W in x[:3]), x[3], x[4])
+            ),
+            "a test of the queries alone": lambda *x: stay_copies(*x, matrices=1),
+            "the belief that heads part, whatever they are given": lambda *x: False,
+            "a test that takes every layer for one with copies": lambda *x: True,
         },
         (
             "Two heads stay copies as long as their gradients are equal.",
-            "The gradient of a head comes back through its own columns of W_o.",
-            "Are those columns equal in each case? And after one step, are they still?",
+            "The gradient of a head comes back through its own rows of W_o.",
+            "Compare columns of W_q, W_k, W_v and rows of W_o. Of neighbours only, or of any two?",
         ),
+        draw=_copied_layer,
     ),
     Exercise(
         "heads-3",
