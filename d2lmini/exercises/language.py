@@ -117,6 +117,52 @@ def _pieces(batch, height, width, size):
     return pieces, height, width, size
 
 
+def induction_scores(tokens, weights, ahead=1, which=-1, everywhere=False):
+    """The mean weight on the token after the last earlier occurrence of one's own; (heads,)."""
+    found = []
+    for sentence, of_heads in zip(tokens.tolist(), weights, strict=True):
+        for i, token in enumerate(sentence):
+            earlier = [j for j in range(i) if sentence[j] == token]
+            if earlier:
+                found.append(of_heads[:, i, max(0, earlier[which] + ahead)])
+            elif everywhere:
+                found.append(torch.zeros_like(of_heads[:, 0, 0]))
+    return torch.stack(found).mean(dim=0)
+
+
+def _as_key(tokens, weights):
+    return induction_scores(tokens, weights.mT)
+
+
+def _means_of_means(tokens, weights):
+    each = [
+        induction_scores(one[None], of_one[None])
+        for one, of_one in zip(tokens, weights, strict=True)
+        if len({*one.tolist()}) < len(one)
+    ]
+    return torch.stack(each).mean(dim=0)
+
+
+def _looking(tokens, heads, seed):
+    """A case: sentences, and weights of heads that look at places so far."""
+    tokens = torch.tensor(tokens)
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.randn(*tokens.shape, tokens.shape[1], heads, generator=generator)
+    return _causal(tokens, scores.movedim(-1, 1))
+
+
+def _causal(tokens, scores):
+    future = torch.ones(scores.shape[-2:]).triu(1).bool()
+    return tokens, scores.masked_fill(future, float("-inf")).softmax(dim=-1)
+
+
+def _looking_case(dice):
+    batch, heads, steps = dice.number(1, 3), dice.number(1, 4), dice.number(3, 9)
+    # more places than tokens, so at least one comes twice
+    tokens = dice.below(dice.number(1, steps - 1), batch, steps)
+    return _causal(tokens, dice.normal(batch, heads, steps, steps))
+
+
 EXERCISES = [
     Exercise(
         "language-1",
@@ -209,5 +255,35 @@ EXERCISES = [
             "Exchange the two middle axes, then reshape to (batch, height, width).",
         ),
         draw=_pieces_case,
+    ),
+    Exercise(
+        "language-4",
+        induction_scores,
+        [
+            _looking([[5, 7, 5]], 1, 0), _looking([[1, 2, 3, 1]], 2, 1),
+            _looking([[4, 2, 4, 2, 4]], 2, 2), _looking([[1, 2, 1, 4], [3, 3, 3, 1]], 3, 3)],
+        {
+            "the weight on the earlier occurrence itself; look one further": (
+                lambda *case: induction_scores(*case, ahead=0)
+            ),
+            "the weight on the token before the earlier occurrence": (
+                lambda *case: induction_scores(*case, ahead=-1)
+            ),
+            "the first occurrence of all, instead of the last one before": (
+                lambda *case: induction_scores(*case, which=0)
+            ),
+            "a mean over all positions, also those whose token is new": (
+                lambda *case: induction_scores(*case, everywhere=True)
+            ),
+            "queries and keys exchanged: a row belongs to a query": _as_key,
+            "a mean of the sentences' means; each repetition counts alike": _means_of_means,
+            "one number for all heads": lambda *case: induction_scores(*case).mean(),
+        },
+        (
+            "Go through each sentence from left to right, and remember where each token last was.",
+            "At position i, with the same token last at j, which row and column of weights?",
+            "Collect weights[b, :, i, j + 1] for each repetition, and take the mean of all.",
+        ),
+        draw=_looking_case,
     ),
 ]  # fmt: skip
