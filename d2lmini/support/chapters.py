@@ -51,7 +51,7 @@ CHAPTERS = {
             ("sentiment", "Reading a verdict", "12-reading-a-verdict", 6),
             ("paths", "Walking on", "13-walking-on", 6),
             ("german", "From German", "14-from-german", 6),
-            ("language", "Language models", "15-language-models", 3),
+            ("language", "Language models", "15-language-models", 4),
             ("long", "Long texts, and what they cost", "16-long-texts", 6),
             ("reward", "A reward", "17-a-reward", 3),
         ],
