@@ -15,7 +15,8 @@ class="cell_input"><pre><span class="k">def</span> <span>pad</span>():
 <section id="deeper"><h3>Deeper &amp; down</h3><p>More.</p></section></section>
 <section id="exercises"><h2>Exercises</h2><div class="exercise" id="masks-1"><p
 class="admonition-title"><span>Exercise 2.1 </span> (A mask (small))</p><section
-id="exercise-content"><p>Write it.</p></section></div><div class="solution"><p>So.</p></div>
+id="exercise-content"><p>Write it.</p><div class="cell_input"><pre>def f():
+    raise NotImplementedError</pre></div></section></div><div class="solution"><p>So.</p></div>
 <p id="term-x"><strong>x</strong> is a term.</p></section></section></article>"""
 
 

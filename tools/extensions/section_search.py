@@ -28,6 +28,7 @@ NOT_SAID = (
     ".cell_output .output, .figure-live, .solution, "
     "section#exercises > h2 + p, section#questions > h2 + p"
 )
+STUB = "raise NotImplementedError"  # in a cell that readers are to complete
 LEFT_OUT = {"book/licences"}
 PARTS = "section[id], .exercise[id], p[id^=term-]"
 HEADING = ":scope > :is(h1, h2, h3, .admonition-title, strong)"
@@ -76,7 +77,8 @@ def parts_of(html):
         title = re.sub(r"^(Exercise \S+) \((.*)\)$", r"\1 \2", said(heading))
         anchor = "" if heading.name == "h1" else part["id"]
         # Sentences first and unbroken, since excerpts are best taken from them.
-        code = [said(cell.extract()) for cell in part.select(".cell_input")]
+        cells = [said(cell.extract()) for cell in part.select(".cell_input")]
+        code = [text for text in cells if STUB not in text]
         found.append((anchor, title, " ".join([said(part), *code])))
         part.extract()
     return reversed(found)
