@@ -58,9 +58,8 @@ def _drawn_layer(dice):
 def stay_copies(W_q, W_k, W_v, W_o, num_heads, matrices=4, neighbours=False, least=2):
     """Whether so many heads own the same in the first matrices, of which W_o is the last."""
     owned = torch.stack([W_q, W_k, W_v, W_o.T][:matrices])  # (matrices, d, d)
-    owned = owned.unflatten(2, (num_heads, -1)).movedim(
-        2, 0
-    )  # (heads, matrices, d, d_k)
+    # (heads, matrices, d, d_k)
+    owned = owned.unflatten(2, (num_heads, -1)).movedim(2, 0)
     if neighbours:
         return any(torch.equal(a, b) for a, b in itertools.pairwise(owned))
     return max(sum(torch.equal(a, b) for b in owned) for a in owned) >= least

@@ -3,6 +3,7 @@
 import torch
 
 from d2lmini.check.exercise import Exercise
+from d2lmini.masks import causal_mask, masked_softmax
 
 
 def to_draw_from(logits, temperature, k):
@@ -148,19 +149,15 @@ def _looking(tokens, heads, seed):
     tokens = torch.tensor(tokens)
     generator = torch.Generator().manual_seed(seed)
     scores = torch.randn(*tokens.shape, tokens.shape[1], heads, generator=generator)
-    return _causal(tokens, scores.movedim(-1, 1))
-
-
-def _causal(tokens, scores):
-    future = torch.ones(scores.shape[-2:]).triu(1).bool()
-    return tokens, scores.masked_fill(future, float("-inf")).softmax(dim=-1)
+    return tokens, masked_softmax(scores.movedim(-1, 1), causal_mask(tokens.shape[1]))
 
 
 def _looking_case(dice):
     batch, heads, steps = dice.number(1, 3), dice.number(1, 4), dice.number(3, 9)
     # more places than tokens, so at least one comes twice
     tokens = dice.below(dice.number(1, steps - 1), batch, steps)
-    return _causal(tokens, dice.normal(batch, heads, steps, steps))
+    scores = dice.normal(batch, heads, steps, steps)
+    return tokens, masked_softmax(scores, causal_mask(steps))
 
 
 EXERCISES = [
