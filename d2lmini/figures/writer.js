@@ -2,6 +2,7 @@
 import { choice, make, matrix, show, slider, steady, textField } from "./matrix.js";
 import { between, controlState, each, figure, isText, upTo } from "./frame.js";
 import { dot, normalise, RESERVED } from "./forward.js";
+import { mistakeIn } from "./story.js";
 import { chance, drawn, makeWriter, probabilitiesOf } from "./today.js";
 import { dictionary, strangersNote } from "./words.js";
 
@@ -41,12 +42,13 @@ function render({ model, el }) {
     return made;
   };
   const word = button("Write a word", () => write(1));
-  const story = button("Write to the end", () => write(maxLen));
+  const toTheEnd = button("Write to the end", () => write(maxLen));
   const back = button("Take a word back", () =>
     state.set({ written: state.get().written.slice(0, -1) }));
   const again = button("Begin again, with other luck", () =>
     state.set({ written: [], seed: state.get().seed + 1 }));
   const read = make("p", { className: "tokens" });
+  const verdict = make("p", { className: "caption", role: "status" });
   // Always the same buttons, so that they keep the focus.
   const candidates = Array.from({ length: Math.min(SHOWN, vocabulary.length) }, () => {
     const candidate = { take: make("button", { type: "button" }), share: make("span"),
@@ -67,9 +69,9 @@ function render({ model, el }) {
     noteLines: 2,
     title: "A writer",
     controls: [prompt.element, knows.element, example.element, temperature.element, topK.element,
-      make("div", { className: "buttons" }, word, story, back, again)],
+      make("div", { className: "buttons" }, word, toTheEnd, back, again)],
     parts: [
-      make("div", { className: "wide" }, steady(read, 6),
+      make("div", { className: "wide" }, steady(read, 6), verdict,
         make("p", { className: "caption" }, "What could come next; choose one to write it"),
         make("ol", { className: "hypotheses" }, ...candidates.map(({ item }) => item))),
       steady(kept.element, 15.5),
@@ -119,8 +121,13 @@ function render({ model, el }) {
     const p = probabilitiesOf(now.logits, given.temperature, limitOf(given));
     const names = tokens.map((id) => vocabulary[id]);
     const begun = tokens.length - given.written.length;
-    read.replaceChildren(...names.slice(1).flatMap((name, i) => [
-      make("span", { className: i + 1 >= begun ? "token written" : "token" }, name), " "]));
+    const story = names.slice(1);
+    const [from, to] = mistakeIn(story, data.pronouns) ?? [Infinity, Infinity];
+    read.replaceChildren(...story.flatMap((name, i) => [make("span", { className: [
+      "token", i + 1 >= begun && "written", i >= from && i < to && "untrue",
+    ].filter(Boolean).join(" ") }, name), " "]));
+    verdict.textContent = from < to ? `“${story.slice(from, to).join(" ")}” cannot be true.`
+      : story.includes(".") ? "All that has been said so far can be true." : "";
     const ranked = p.map((_, id) => id).sort((a, b) => p[b] - p[a]).slice(0, SHOWN);
     candidates.forEach((candidate, n) => {
       candidate.id = ranked[n];
@@ -169,7 +176,7 @@ function render({ model, el }) {
     temperature.set(given.temperature);
     topK.set(given.top_k);
     word.disabled = full;
-    story.disabled = full;
+    toTheEnd.disabled = full;
     back.disabled = !given.written.length;
   }
   update(first);

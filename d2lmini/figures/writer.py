@@ -3,6 +3,7 @@
 import torch
 
 from d2lmini.data import normalise
+from d2lmini.data.texts import PRONOUNS
 from d2lmini.figures.colours import POSITIVE
 from d2lmini.figures.stills import empty
 from d2lmini.figures.weights import in_bits, on_cpu, pack
@@ -45,6 +46,7 @@ def explore_writer(net, tokens, prompts) -> Figure:
         "max_len": net.max_len,
         "tokens": tokens,
         "prompts": list(prompts),
+        "pronouns": PRONOUNS,
     }
     state = {
         "prompt": prompts[0],

@@ -3,6 +3,7 @@
 import base64
 import copy
 import json
+import random
 import re
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from d2lmini import LearnedPositionalEncoding, PositionWiseFFN, figures, read_la
 from d2lmini.data.pairs import load_data_nmt, read_pairs
 from d2lmini.data.square import simulate_paths
 from d2lmini.data.text import Vocab, encode, normalise
+from d2lmini.data.texts import PRONOUNS, mistake_in, read_texts
 from d2lmini.figures import depth as depth_figure
 from d2lmini.figures.caption import BITS
 from d2lmini.figures.weights import bits_of, floats, in_bits, pack, whole_numbers
@@ -452,6 +454,28 @@ def test_the_writer_agrees(browser):
             equal(found, {"K": K[0], "V": V[0]})
         rows = torch.tensor(got["attention"])  # (layers, heads, steps)
         torch.testing.assert_close(rows.sum(-1), torch.ones(2, 4))
+
+
+def test_a_story_is_judged_as_in_the_package(browser):
+    """Real stories, and the same with another of their words in one place."""
+    stories = [normalise(story) for story in read_texts("stories-mini", "test")[:200]]
+    numbers = random.Random(0)
+    for story in [*stories] * 2:
+        words = story.split()
+        places = [i for i, word in enumerate(words) if word != "."]
+        words[numbers.choice(places)] = words[numbers.choice(places)]
+        stories.append(" ".join(words))
+    page = page_of(browser, "story.js")
+    script = """([stories, pronouns]) => stories.map((story) => {
+        const place = mistakeIn(story.split(" "), pronouns);
+        return place && story.split(" ").slice(...place).join(" ");
+    })"""
+    found = in_browser(page, script, [stories, PRONOUNS])
+    due = [mistake_in(story) for story in stories]
+    assert found == [one and f"{one} ." for one in due]
+    assert 50 < sum(one is not None for one in due) < 400
+    half = ["anna", "has", "a", "cup", ".", "ben", "gives", "the", "cup"]
+    assert in_browser(page, "(args) => mistakeIn(...args)", [half, PRONOUNS]) is None
 
 
 def test_luck_is_drawn_by_the_probabilities(browser):
