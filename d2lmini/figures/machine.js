@@ -131,7 +131,9 @@ function render({ model, el }) {
     const { logits } = net.decode(targetIds, net.encode(ids, undefined, trace), null, trace);
     written = targetIds.map((id) => tgtTokens[id]);
     const at = Math.min(given.step, written.length - 1);
-    picture.update({ chosen: given.block, source, target: written, after: written[at],
+    // In its small form the figure shows no word before the reader has stepped to it.
+    const seen = data.brief ? written.slice(0, at + 1) : written;
+    picture.update({ chosen: given.block, source, target: seen, after: written[at],
       likely: softmax(logits[at]).map((p, id) => ({ p, token: tgtTokens[id] }))
         .sort((a, b) => b.p - a.p).slice(0, 4) });
 
@@ -189,7 +191,7 @@ function render({ model, el }) {
     const strangers = words.filter((word) => !known.includes(word));
     frame.note(!typed.length ? "Type a sentence, or choose words."
       : typed.length > MOST ? `Only the first ${MOST} words are read.`
-        : strangersNote(strangers, known) || (data.brief ? `It writes: ${written.slice(1).join(" ")}`
+        : strangersNote(strangers, known) || (data.brief ? `Written so far: ${seen.slice(1).join(" ") || "nothing"}`
           : `Block ${given.block + 1} of ${blocks.length}, in the order in which they are computed.`));
   }
   update(first);
