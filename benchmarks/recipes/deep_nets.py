@@ -44,12 +44,19 @@ EXPERIMENTS = {
         )
         for lr in rates
     ],
+    # What was learned in 600 training steps, four times as long
+    "rates-longer": [
+        {"net": "post-norm", **HUNDRED, "lr": 0.003, "steps": 2400, "warm": 300},
+        {"net": "post-norm", **HUNDRED, "lr": 0.001, "steps": 2400},
+        {"net": "pre-norm", **HUNDRED, "lr": 0.01, "steps": 2400},
+    ],
 }
 RECIPES = {
     "deep-nets": {"lr": 0.003, "steps": [*STEPS]},
     "changed": {"lr": 0.003, "steps": [*STEPS]},
     "rates": {"steps": [600]},
     "rates-more": {"losses": "after each hundred training steps"},
+    "rates-longer": {"losses": "after each hundred training steps"},
 }
 
 
