@@ -10,7 +10,8 @@ from importlib import import_module
 HOMES = {
     f"explore_{name}": name
     for name in (
-        "attention", "caption", "depth", "heads", "layers", "machine", "masks", "positions",
+        "attention", "caption", "depth", "heads", "layers", "looks", "machine", "masks",
+        "positions",
         "recall", "rounds", "sentence", "training", "translator", "units", "verdict", "walk",
         "writer",
     )

@@ -94,6 +94,14 @@ def sentence():
     return figures.explore_sentence(translator.parts(), examples, look)
 
 
+def looks():
+    weights = torch.rand(4, 3, 2).softmax(-1)
+    others = ("</script>", ["</script>", "<eos>"], ["b", "c", "<eos>"], weights)
+    return figures.explore_looks(
+        [("go", ["go", "<eos>"], ["va", "!", "<eos>"], weights), others]
+    )
+
+
 def writer():
     torch.manual_seed(0)
     net = LanguageModel(len(WORDS), 8, 16, 4, 2, 2, max_len=6)
@@ -144,7 +152,7 @@ def live_matrix(**form):
     return live(compute, same, **form)
 
 
-WITH_NETS = (caption, machine, recall, rounds, sentence, training, translator, verdict, walk,
+WITH_NETS = (caption, looks, machine, recall, rounds, sentence, training, translator, verdict, walk,
              writer)  # fmt: skip
 NAMES = [name for name in figures.__all__ if name.startswith("explore_")]
 FIGURES = {name: getattr(figures, name) for name in NAMES}
