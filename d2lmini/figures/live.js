@@ -47,7 +47,7 @@ function render({ model, el }) {
     if (same.x) {
       const all = Object.values(runs()).flatMap(({ curves }) => Object.values(curves).flat());
       curves.update({ x: same.x, series: run.curves, low: 0, high: same.high ?? Math.max(...all),
-        at: now.at, digits: 3 });
+        at: now.at, digits: same.digits ?? 3 });
       return;
     }
     const columns = same.columns ?? Array.from({ length: same.group }, (_, j) => j);

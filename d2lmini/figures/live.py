@@ -1,5 +1,6 @@
 """Figures that show PyTorch runs with settings chosen by the reader."""
 
+import re
 from itertools import product
 
 import torch
@@ -56,9 +57,11 @@ class Live(Figure):
             for name, (text, values, _) in controls.items()
         ]
         data = {"title": title, "help": help, "controls": listed, "same": same}
+        name = "-".join(re.findall(r"\w+", title.lower()))
         super().__init__(
-            "live.js", state, picture(first, same), alt, data, tries=tries, brief=brief
-        )
+            "live.js", state, picture(first, same), alt, data, tries=tries, brief=brief,
+            name=name,
+        )  # fmt: skip
         self.runs = runs
         self.observe(self.run, "state")
 

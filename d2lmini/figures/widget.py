@@ -59,6 +59,7 @@ class Figure(anywidget.AnyWidget):
             and what to notice.
         brief: the small form at the head of a chapter: the controls and parts that the module
             names, and nothing to try.
+        name: to link to the figure by; if empty, that of the module.
     Source: chapter 2.
     """
 
@@ -71,7 +72,7 @@ class Figure(anywidget.AnyWidget):
 
     def __init__(
         self, module, state, picture, alt, data=None, weights=b"", tries=(), large=b"",
-        brief=False,
+        brief=False, name="",
     ):  # fmt: skip
         super().__init__(
             _esm=browser_module(module),
@@ -87,9 +88,8 @@ class Figure(anywidget.AnyWidget):
             weights=weights,
             large=large,
         )
-        self.still = still(
-            picture, alt, name="first" if brief else module.removesuffix(".js")
-        )
+        name = name or module.removesuffix(".js")
+        self.still = still(picture, alt, name="first" if brief else name)
 
     def _repr_mimebundle_(self, **kwargs):
         bundle, metadata = super()._repr_mimebundle_(**kwargs)

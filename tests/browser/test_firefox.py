@@ -93,7 +93,7 @@ def pytest_generate_tests(metafunc):
     """Run each test that takes place on every figure of every page."""
     if "place" in metafunc.fixturenames:
         folder = metafunc.config.getoption("--built") or Path("_build/html")
-        still = re.compile(r'class="d2lmini-still" id="(figure-\w+)"')
+        still = re.compile(r'class="d2lmini-still" id="(figure-[\w-]+)"')
         figures = [
             (path.stem, place)
             for path in sorted(folder.glob("book/*.html"))

@@ -5,7 +5,7 @@ import pytest
 PLACES = {
     "12-reading-a-verdict": {"Skip to figure": "figure-verdict"},
     "05-several-heads": {
-        "Skip to figure: Where trained heads look": "figure-live",
+        "Skip to figure: Where trained heads look": "figure-where-trained-heads-look",
         "Skip to figure: Heads": "figure-heads",
     },
 }

@@ -13,13 +13,15 @@ from docutils import nodes
 from tools.extensions.addresses import ROOT
 from tools.whole_files import write_bytes
 
-LINK = re.compile(r"\[([^]]+)\]\(([\w-]+)\.ipynb#(figure-\w+)\)")
+LINK = re.compile(r"\[([^]]+)\]\(([\w-]+)\.ipynb#(figure-[\w-]+)\)")
 STILL = re.compile(
-    r'<div class="d2lmini-still" id="(figure-\w+)">'
+    r'<div class="d2lmini-still" id="(figure-[\w-]+)">'
     r'<img alt="([^"]*)" src="data:image/svg\+xml;base64,([^"]+)">'
 )
 # A list entry that begins with such a link
-ENTRY = re.compile(r'<li>\s*<p><a class="to-figure" href="([\w-]+).html#(figure-\w+)">')
+ENTRY = re.compile(
+    r'<li>\s*<p><a class="to-figure" href="([\w-]+).html#(figure-[\w-]+)">'
+)
 
 
 def titles():
