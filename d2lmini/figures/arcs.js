@@ -1,5 +1,5 @@
 // Two lines of words, joined by a curve for each attention weight, as wide as the weight.
-import { make } from "./matrix.js";
+import { make } from "./controls.js";
 import { draw } from "./lines.js";
 import { wordLine } from "./words.js";
 

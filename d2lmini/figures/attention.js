@@ -1,5 +1,6 @@
 // Chapters 1 and 4: a query among keys in the plane; weights, output and entropy follow.
-import { checkbox, choice, hued, make, matrix, show, slider } from "./matrix.js";
+import { checkbox, choice, hued, make, show, slider } from "./controls.js";
+import { matrix } from "./matrix.js";
 import { among, between, controlState, each, figure, isFlag } from "./frame.js";
 import { dot, softmax, weightedSum } from "./forward.js";
 import { draw, lines, movable } from "./lines.js";

@@ -1,5 +1,5 @@
 // Chapter 14: a German caption, its translation, and a line for each attention weight.
-import { choice, make, show, steady, textField } from "./matrix.js";
+import { choice, make, show, steady, textField } from "./controls.js";
 import { among, controlState, figure, isText, upTo } from "./frame.js";
 import { makeNet, normalise, RESERVED, wordsOf } from "./forward.js";
 import { search } from "./search.js";

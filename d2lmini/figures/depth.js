@@ -1,5 +1,5 @@
 // Chapter 7: signal and gradient in a deep stack with four wirings.
-import { make, show, slider } from "./matrix.js";
+import { make, show, slider } from "./controls.js";
 import { among, between, controlState, figure, upTo } from "./frame.js";
 import { lines } from "./lines.js";
 import { measured, WIRINGS } from "./stack.js";

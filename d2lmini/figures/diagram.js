@@ -1,5 +1,5 @@
 // The blocks of an encoder-decoder from the bottom up, and the most likely next words.
-import { show } from "./matrix.js";
+import { show } from "./controls.js";
 import { draw } from "./lines.js";
 
 const WIDE = 300;

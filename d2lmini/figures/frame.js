@@ -1,5 +1,5 @@
 // The frame of a figure, and its state: the values of the controls.
-import { make } from "./matrix.js";
+import { make } from "./controls.js";
 
 // Rules for the values of a state, since the address of a page can ask for anything.
 export const upTo = (n) => (v) => Number.isInteger(v) && v >= 0 && v < n;

@@ -1,5 +1,6 @@
 // Chapter 5: the input features that each head reads.
-import { choice, make, matrix, show, slider, steady } from "./matrix.js";
+import { choice, make, show, slider, steady } from "./controls.js";
+import { matrix } from "./matrix.js";
 import { among, between, controlState, figure, upTo } from "./frame.js";
 import { attend, linear } from "./forward.js";
 

@@ -1,5 +1,5 @@
 // The alternatives at a step, as bars, and the hypotheses of a beam.
-import { make, show } from "./matrix.js";
+import { make, show } from "./controls.js";
 
 // onChoose(n) is called when the nth hypothesis is chosen. update({ before, likely, found, chosen,
 // textOf, eos }): the words before the next one; likely next ones, { token, p }, most probable

@@ -1,5 +1,6 @@
 // Chapters 6 and 7: which positions does a change of one token's vector affect?
-import { choice, matrix, show, slider } from "./matrix.js";
+import { choice, show, slider } from "./controls.js";
+import { matrix } from "./matrix.js";
 import { among, between, controlState, each, figure, upTo } from "./frame.js";
 import { layerNorm, linear } from "./forward.js";
 

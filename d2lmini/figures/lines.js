@@ -1,5 +1,5 @@
 // Curves, with a marker moved by the pointer or the arrow keys.
-import { make, show } from "./matrix.js";
+import { make, show } from "./controls.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 300;

@@ -1,6 +1,7 @@
 // PyTorch runs with settings chosen by the reader. A page contains precomputed ones; a running
 // notebook computes any other on demand.
-import { choice, make, matrix, show, slider } from "./matrix.js";
+import { choice, make, show, slider } from "./controls.js";
+import { matrix } from "./matrix.js";
 import { among, controlState, figure, upTo } from "./frame.js";
 import { lines } from "./lines.js";
 

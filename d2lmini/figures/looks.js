@@ -1,5 +1,5 @@
 // Chapter 11, at its head: where the heads of one layer look while each word is written.
-import { choice, make, show } from "./matrix.js";
+import { choice, make, show } from "./controls.js";
 import { controlState, figure, upTo } from "./frame.js";
 import { wordLine } from "./words.js";
 

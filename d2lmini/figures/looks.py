@@ -18,7 +18,7 @@ def explore_looks(translations) -> Figure:
             "read": list(read),
             "written": list(written),
             "weights": [
-                [[round(weight, 3) for weight in row] for row in head]
+                [[round(weight, 2) for weight in row] for row in head]
                 for head in weights.tolist()
             ],
         }

@@ -1,5 +1,6 @@
 // Chapter 8: a small encoder-decoder; the reader's sentence passes through its blocks.
-import { make, matrix, show, slider, textField } from "./matrix.js";
+import { make, show, slider, textField } from "./controls.js";
+import { matrix } from "./matrix.js";
 import { controlState, figure, isText, player, upTo } from "./frame.js";
 import { makeNet, RESERVED, softmax, wordsOf } from "./forward.js";
 import { search } from "./search.js";

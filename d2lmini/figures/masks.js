@@ -1,5 +1,6 @@
 // Chapter 2: two sentences, two masks; scores, masked scores and weights side by side.
-import { checkbox, make, matrix, show, slider, steady, textField, words } from "./matrix.js";
+import { checkbox, make, show, slider, steady, textField, words } from "./controls.js";
+import { matrix } from "./matrix.js";
 import { controlState, each, figure, isFlag, isText, upTo } from "./frame.js";
 import { maskedSoftmax } from "./forward.js";
 

@@ -1,5 +1,6 @@
 // Chapter 3: the table of sinusoids, a column as a wave, similarity by distance, and a rotation.
-import { choice, make, matrix, show, slider } from "./matrix.js";
+import { choice, make, show, slider } from "./controls.js";
+import { matrix } from "./matrix.js";
 import { among, controlState, figure, upTo } from "./frame.js";
 import { dot, sinusoid } from "./forward.js";
 import { draw, lines, movable } from "./lines.js";

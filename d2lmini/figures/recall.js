@@ -1,5 +1,6 @@
 // Chapter 1: the two copiers repeat the reader's digits.
-import { make, matrix, show, slider, textField } from "./matrix.js";
+import { make, show, slider, textField } from "./controls.js";
+import { matrix } from "./matrix.js";
 import { controlState, figure, isText, upTo } from "./frame.js";
 import { copied } from "./gru.js";
 import { lines } from "./lines.js";

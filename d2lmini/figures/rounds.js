@@ -1,5 +1,5 @@
 // Chapter 17: a writer trained, round after round, on those of its stories that a reward keeps.
-import { choice, make, show, slider } from "./matrix.js";
+import { choice, make, show, slider } from "./controls.js";
 import { controlState, figure, player, upTo } from "./frame.js";
 import { lines } from "./lines.js";
 

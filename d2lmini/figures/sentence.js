@@ -1,5 +1,5 @@
 // The front page: type English, read French, see which word attends to which.
-import { make, show, textField } from "./matrix.js";
+import { make, show, textField } from "./controls.js";
 import { controlState, figure, isText, player, upTo } from "./frame.js";
 import { makeNet, wordsOf } from "./forward.js";
 import { wordsAndNumbers } from "./weights.js";

@@ -1,5 +1,5 @@
 // A matrix as a small, selectable picture.
-import { make } from "./matrix.js";
+import { make } from "./controls.js";
 
 const CELL = 6;
 

@@ -1,5 +1,6 @@
 // Chapter 9: the training run of the page, epoch by epoch.
-import { choice, make, matrix, show, slider, steady } from "./matrix.js";
+import { choice, make, show, slider, steady } from "./controls.js";
+import { matrix } from "./matrix.js";
 import { controlState, figure, player, upTo } from "./frame.js";
 import { lines } from "./lines.js";
 

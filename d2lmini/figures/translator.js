@@ -1,5 +1,6 @@
 // Chapter 11: trained translators, with all of their attention, from one forward pass.
-import { checkbox, choice, make, matrix, show, slider, textField } from "./matrix.js";
+import { checkbox, choice, make, show, slider, textField } from "./controls.js";
+import { matrix } from "./matrix.js";
 import { among, controlState, each, figure, isText, upTo } from "./frame.js";
 import { makeNet } from "./forward.js";
 import { wordsAndNumbers } from "./weights.js";

@@ -1,5 +1,6 @@
 // Chapter 6: the hidden units of a network as lines in the plane, and a token that activates them.
-import { checkbox, choice, make, matrix, show, slider } from "./matrix.js";
+import { checkbox, choice, make, show, slider } from "./controls.js";
+import { matrix } from "./matrix.js";
 import { between, controlState, each, figure, isFlag, upTo } from "./frame.js";
 import { draw, movable } from "./lines.js";
 

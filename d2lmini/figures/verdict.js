@@ -1,5 +1,6 @@
 // Chapter 12: a review classifier, and the effect of each word on its verdict.
-import { choice, make, matrix, show, steady, textField } from "./matrix.js";
+import { choice, make, show, steady, textField } from "./controls.js";
+import { matrix } from "./matrix.js";
 import { controlState, figure, isText, upTo } from "./frame.js";
 import { makeNet, RESERVED, wordsOf } from "./forward.js";
 import { headPanel } from "./thumbnail.js";

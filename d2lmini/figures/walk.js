@@ -1,5 +1,6 @@
 // Chapter 13: an observed path to drag, with the forecasts of the net and of constant velocity.
-import { choice, make, matrix, show, slider } from "./matrix.js";
+import { choice, make, show, slider } from "./controls.js";
+import { matrix } from "./matrix.js";
 import { among, between, controlState, each, figure, upTo } from "./frame.js";
 import { makeNet } from "./forward.js";
 import { forecast } from "./forecast.js";

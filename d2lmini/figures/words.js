@@ -1,5 +1,5 @@
 // Lines of selectable words, and the words that a net knows.
-import { make } from "./matrix.js";
+import { make } from "./controls.js";
 
 // Tab focuses one word, arrow keys move to the others. onPoint(i) is called when the pointer or the
 // focus enters a word, onPoint(null) when it leaves; onChoose(i) when a word is chosen.

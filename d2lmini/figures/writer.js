@@ -1,5 +1,6 @@
 // Chapter 15: a small language model writes, and its cache grows.
-import { choice, make, matrix, show, slider, steady, textField } from "./matrix.js";
+import { choice, make, show, slider, steady, textField } from "./controls.js";
+import { matrix } from "./matrix.js";
 import { between, controlState, each, figure, isText, upTo } from "./frame.js";
 import { dot, normalise, RESERVED } from "./forward.js";
 import { mistakeIn } from "./story.js";
