@@ -23,7 +23,7 @@ TRIES = [
     (
         "A hundred layers",
         {"depth": 100, "layer": 100},
-        "Both norms keep signal and gradient in bounds. Shortcuts alone let both grow.",
+        "Both norms keep the signal in bounds. Shortcuts alone let signal and gradient grow.",
     ),
 ]
 

@@ -10,17 +10,17 @@ from d2lmini.support.arguments import check_at_most
 TRIES = [
     (
         "Split first",
-        {"order": "split"},
-        "Each head reads half of the features. A change of feature 0 never reaches head 1.",
+        {"order": "split", "amount": 2.0},
+        "Each head reads a slice of its own. A change of feature 0 never reaches the others.",
     ),
     (
         "Eight heads, split first",
-        {"order": "split", "num_heads": 8},
+        {"order": "split", "num_heads": 8, "amount": 2.0},
         "Each head reads a single feature.",
     ),
     (
         "Eight heads",
-        {"num_heads": 8},
+        {"num_heads": 8, "amount": 2.0},
         "Heads of size 1, and each still reads all eight features: it was projected first.",
     ),
 ]

@@ -6,7 +6,7 @@ export function mistakeIn(tokens, pronouns) {
   const has = new Map();
   let named = null;
 
-  function canBe(words) {
+  function isPossible(words) {
     const [who, , , thing] = words;
     const is = (...wanted) => words.length === wanted.length &&
       wanted.every((word, i) => word === null || word === words[i]);
@@ -27,7 +27,7 @@ export function mistakeIn(tokens, pronouns) {
   }
 
   for (let from = 0, to; (to = tokens.indexOf(".", from)) >= 0; from = to + 1) {
-    if (!canBe(tokens.slice(from, to))) return [from, to + 1];
+    if (!isPossible(tokens.slice(from, to))) return [from, to + 1];
   }
   return null;
 }
