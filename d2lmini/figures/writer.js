@@ -48,7 +48,7 @@ function render({ model, el }) {
     state.set({ written: state.get().written.slice(0, -1) }));
   const again = button("Begin again, with other luck", () =>
     state.set({ written: [], seed: state.get().seed + 1 }));
-  const read = make("p", { className: "tokens" });
+  const read = make("p", { className: "tokens story" });
   const verdict = make("p", { className: "caption", role: "status" });
   // Always the same buttons, so that they keep the focus.
   const candidates = Array.from({ length: Math.min(SHOWN, vocabulary.length) }, () => {
@@ -72,7 +72,7 @@ function render({ model, el }) {
     controls: [prompt.element, knows.element, example.element, temperature.element, topK.element,
       make("div", { className: "buttons" }, word, toTheEnd, back, again)],
     parts: [
-      make("div", { className: "wide" }, steady(read, 6), verdict,
+      make("div", { className: "wide" }, read, verdict,
         make("p", { className: "caption" }, "What could come next; choose one to write it"),
         make("ol", { className: "hypotheses" }, ...candidates.map(({ item }) => item))),
       steady(kept.element, 15.5),
@@ -124,9 +124,9 @@ function render({ model, el }) {
     const begun = tokens.length - given.written.length;
     const story = names.slice(1);
     const [from, to] = mistakeIn(story, data.pronouns) ?? [Infinity, Infinity];
-    read.replaceChildren(...story.flatMap((name, i) => [make("span", { className: [
-      "token", i + 1 >= begun && "written", i >= from && i < to && "untrue",
-    ].filter(Boolean).join(" ") }, name), " "]));
+    read.replaceChildren(...story.flatMap((name, i) => [/^[.?]$/u.test(name) ? "" : " ",
+      make("span", { className: ["token", i + 1 >= begun && "written",
+        i >= from && i < to && "untrue"].filter(Boolean).join(" ") }, name)]));
     verdict.textContent = from < to ? `“${story.slice(from, to).join(" ")}” cannot be true.`
       : story.includes(".") ? "All that has been said so far can be true." : "";
     const ranked = p.map((_, id) => id).sort((a, b) => p[b] - p[a]).slice(0, SHOWN);
