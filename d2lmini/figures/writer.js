@@ -128,7 +128,8 @@ function render({ model, el }) {
       make("span", { className: ["token", i + 1 >= begun && "written",
         i >= from && i < to && "untrue"].filter(Boolean).join(" ") }, name)]));
     verdict.textContent = from < to ? `“${story.slice(from, to).join(" ")}” cannot be true.`
-      : story.includes(".") ? "All that has been said so far can be true." : "";
+      : story.includes(".") ? "All that has been said so far can be true."
+        : "No sentence has ended yet.";
     const ranked = p.map((_, id) => id).sort((a, b) => p[b] - p[a]).slice(0, SHOWN);
     candidates.forEach((candidate, n) => {
       candidate.id = ranked[n];
