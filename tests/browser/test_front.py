@@ -62,7 +62,7 @@ def test_a_card_leads_to_its_figure_which_has_its_name(visit):
     opened = visit("file", "book/figures.html")
     page = opened.page
     cards = page.locator("li > p > a.to-figure")
-    assert cards.count() == 21
+    assert cards.count() == 22
     for card in cards.all():
         is_there = "e => e.complete || e.loading === 'lazy'"
         assert card.locator(".plot-light").evaluate(is_there)
