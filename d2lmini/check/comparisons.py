@@ -73,25 +73,29 @@ def incremental(
     X: Tensor,
     memory: Tensor,
     memory_mask: Tensor | None = None,
-    at_once: int = 1,
 ) -> Result:
     """Check that decoding with a cache, step by step, gives the outputs of the whole sequence.
 
-    Also try reading a whole prefix in one call, as when continuing a text.
+    Also try two positions in each call, between which a mask is still needed, and a whole prefix
+    in the first, as when continuing a text.
 
     Args:
         decoder: decoder(X, memory, memory_mask, cache) -> (output, cache), with cache None
             in the first call, such as DecoderBlock and TransformerDecoder.
         X: (batch, steps, features), or token ids (batch, steps).
-        at_once: the number of positions read in each call with a cache.
     Source: chapter 8.
     """
     check_tried(X, decoder=decoder)
     steps = X.shape[1]
-    worst, found = 0.0, ""
+    ways = {  # (positions read first, positions read in each further call)
+        "One by one": (1, 1),
+        "After a prefix read at once": ((steps + 1) // 2, 1),
+        "Two at a time": (1, 2),
+    }
+    worst = 0.0
     with mode(decoder, training=False):
         whole = call(decoder, X, memory, memory_mask, None)[0]
-        for first in sorted({min(at_once, steps), (steps + 1) // 2}):
+        for way, (first, at_once) in ways.items():
             cuts = [0, *range(first, steps, at_once), steps]
             outputs, cache = [], None
             try:
@@ -101,21 +105,20 @@ def incremental(
                     outputs.append(output)
                 pieces = torch.cat(outputs, dim=1)
             except ERRORS as error:
-                return raised("incremental", "With a cache", error)
+                return raised("incremental", f"{way} with a cache,", error)
             if pieces.shape != whole.shape:
                 shapes = f"{tuple(pieces.shape)} instead of {tuple(whole.shape)}"
-                sentence = f"Step by step, the output has shape {shapes}."
+                sentence = f"{way}, the output has shape {shapes}."
                 return Result("incremental", False, float("inf"), sentence)
             moved = difference(pieces, whole)
-            if (size := largest(moved)) > worst:
-                worst = size
-                position = int(
-                    (moved.flatten(2).amax(-1) > rounding(whole)).any(0).int().argmax()
+            worst = max(worst, size := largest(moved))
+            if size > rounding(whole):
+                off = (moved.flatten(2).amax(-1) > rounding(whole)).any(0)  # (steps,)
+                sentence = (
+                    f"{way}, the output at position {int(off.int().argmax())} differs by "
+                    f"up to {size:.2g} from that of the whole sequence."
                 )
-                found = f"The output at position {position} differs by up to"
-    if worst > rounding(whole):
-        sentence = f"{found} {worst:.2g} from that of the whole sequence."
-        return Result("incremental", False, worst, sentence)
+                return Result("incremental", False, size, sentence)
     return Result(
         "incremental", True, worst, "Step by step or at once, the same output."
     )

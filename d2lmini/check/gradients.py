@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from d2lmini.check.trying import (
     TOLERANCE,
     Result,
+    a_property,
+    check_output,
     check_tried,
     copies,
     difference,
@@ -26,6 +28,7 @@ from d2lmini.masks import padding_mask
 from d2lmini.support.arguments import check_kind
 
 
+@a_property
 def finite_gradients(block: Callable, X: Tensor) -> Result:
     """Check that outputs and gradients are finite even if the first sequence is all padding.
 
@@ -44,7 +47,7 @@ def finite_gradients(block: Callable, X: Tensor) -> Result:
     tensors = [tensor for tensor in (X, *parameters) if tensor.requires_grad]
     try:
         with same_draws(X):
-            output = block(X, padding_mask(lens, steps))
+            output = check_output(block(X, padding_mask(lens, steps)), X)
         gradients = ()
         if tensors:
             gradients = torch.autograd.grad(output.sum(), tensors, allow_unused=True)
@@ -61,6 +64,7 @@ def finite_gradients(block: Callable, X: Tensor) -> Result:
     return Result(name, True, 0.0, f"Output and gradients are finite in {kind}.")
 
 
+@a_property
 def every_parameter_trained(
     block: nn.Module, X: Tensor, mask: Tensor | None = None
 ) -> Result:
@@ -82,7 +86,7 @@ def _trained(block, X, mask):
     """Check every_parameter_trained in the current mode of the block."""
     name = "every_parameter_trained"
     with same_draws(X):
-        first, second = (block(*copies([X, mask])) for _ in range(2))
+        first, second = (check_output(block(*copies([X, mask])), X) for _ in range(2))
     worst = largest(difference(first, second))
     if worst > rounding(first):
         sentence = f"Two calls on the same X differ by {worst:.2g}: each draws new random numbers."

@@ -13,7 +13,7 @@ from torch import Tensor
 from d2lmini.check.trying import (
     ERRORS,
     Result,
-    call,
+    a_property,
     check_tried,
     difference,
     drawn_like,
@@ -22,6 +22,7 @@ from d2lmini.check.trying import (
     mode,
     modes,
     other,
+    outputs_of,
     raised,
     rounding,
 )
@@ -31,6 +32,11 @@ from d2lmini.support.arguments import (
     check_floats,
     check_integers,
     check_mask,
+)
+
+DRAWS_ALWAYS = (
+    "The block draws random numbers in eval mode, too, so that a sentence alone, or with more "
+    "padding, cannot be compared."
 )
 
 
@@ -47,6 +53,7 @@ def as_block(attention: Callable) -> Callable:
     return block
 
 
+@a_property
 def causal(block: Callable, X: Tensor, strict: bool = False) -> Result:
     """Check that no output depends on a later position of X, under a causal mask.
 
@@ -57,15 +64,17 @@ def causal(block: Callable, X: Tensor, strict: bool = False) -> Result:
     """
     check_tried(X, block=block)
     steps = X.shape[1]
+    if steps < 2 and not strict:
+        raise ValueError(f"X {tuple(X.shape)} must have at least 2 steps")
     mask, first_hidden = causal_mask(steps, device=X.device), 0 if strict else 1
     worst, limit, where, found = 0.0, 0.0, "", ""
     for words in modes(block):
-        before = call(block, X, mask)
+        before = outputs_of(block, X, mask)
         limit = max(limit, rounding(before))
         for t in range(steps - first_hidden):
             changed = X.clone()
             changed[:, t + first_hidden :] = other(X)[:, t + first_hidden :]
-            moved = difference(call(block, changed, mask), before)[:, : t + 1]
+            moved = difference(outputs_of(block, changed, mask), before)[:, : t + 1]
             if (size := largest(moved)) > worst:
                 worst = size
                 where = f"{'from' if strict else 'after'} position {t}"
@@ -76,6 +85,7 @@ def causal(block: Callable, X: Tensor, strict: bool = False) -> Result:
     return Result("causal", True, worst, "No output depends on the future.")
 
 
+@a_property
 def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
     """Check that neither the contents nor the length of the padding affects a real position.
 
@@ -102,22 +112,25 @@ def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
     longer_mask = padding_mask(valid_lens, steps + 1)
     worst, limit, found = 0.0, 0.0, ""
     for _ in modes(block):
-        before = call(block, X, mask)
+        before = outputs_of(block, X, mask)
         limit = max(limit, rounding(before[real]))
-        outputs = {"Changing the padding changed": call(block, changed, mask)}
+        outputs = {"Changing the padding changed": outputs_of(block, changed, mask)}
         if (
             X.is_floating_point()
         ):  # a softmax before the mask overflows only if scores are large
             far = torch.where(is_real, X, 100 * other(X))
-            outputs["Large numbers in the padding changed"] = call(block, far, mask)
-        # Dropout draws different numbers for another shape.
-        if not draws(block, X, mask):
+            outputs["Large numbers in the padding changed"] = outputs_of(
+                block, far, mask
+            )
+        # Dropout draws different numbers for another shape; eval mode decides.
+        if not (drawing := draws(block, X, mask)):
             doing = "With one more padded position"
             try:
-                more = call(block, longer, longer_mask)
+                more = outputs_of(block, longer, longer_mask)
                 doing = "With one sentence alone"
                 alone = [
-                    call(block, X[i : i + 1], mask[i : i + 1]) for i in range(batch)
+                    outputs_of(block, X[i : i + 1], mask[i : i + 1])
+                    for i in range(batch)
                 ]
             except ERRORS as error:
                 return raised("padding_invariant", doing, error)
@@ -133,9 +146,12 @@ def padding_invariant(block: Callable, X: Tensor, valid_lens: Tensor) -> Result:
         else:
             sentence = f"{found} the output of a real token by {worst:.2g}."
         return Result("padding_invariant", False, worst, sentence)
+    if drawing:
+        return Result("padding_invariant", False, float("inf"), DRAWS_ALWAYS)
     return Result("padding_invariant", True, worst, "The padding has no influence.")
 
 
+@a_property
 def batch_independent(block: Callable, X: Tensor, mask: Tensor | None = None) -> Result:
     """Check that a sequence has the same output alone and in any batch.
 
@@ -151,20 +167,23 @@ def batch_independent(block: Callable, X: Tensor, mask: Tensor | None = None) ->
     all_masks = () if mask is None else (mask,)
     worst, limit, found = 0.0, 0.0, ""
     for words in modes(block):
-        together, drawing = call(block, X, *all_masks), draws(block, X, *all_masks)
+        together, drawing = (
+            outputs_of(block, X, *all_masks),
+            draws(block, X, *all_masks),
+        )
         limit = max(limit, rounding(together))
         for i in range(len(X)):
             others = other(X)
             others[i] = X[i]
             outputs = {
-                "Changing the other sentences in the batch": call(
+                "Changing the other sentences in the batch": outputs_of(
                     block, others, *all_masks
                 )[i]
             }
             if not drawing:  # else dropout differs between batches; eval mode decides
                 one_mask = [m[i : i + 1] if _one_each(m, X) else m for m in all_masks]
                 try:
-                    alone = call(block, X[i : i + 1], *one_mask)
+                    alone = outputs_of(block, X[i : i + 1], *one_mask)
                 except ERRORS as error:
                     return raised("batch_independent", "With one sentence alone", error)
                 outputs["Taking the other sentences out of the batch"] = alone[0]
@@ -174,9 +193,12 @@ def batch_independent(block: Callable, X: Tensor, mask: Tensor | None = None) ->
     if worst > limit:
         sentence = f"{found} by {worst:.2g}."
         return Result("batch_independent", False, worst, sentence)
+    if drawing:
+        return Result("batch_independent", False, float("inf"), DRAWS_ALWAYS)
     return Result("batch_independent", True, worst, "Sequences do not see each other.")
 
 
+@a_property
 def permutation_equivariant(block: Callable, X: Tensor) -> Result:
     """Check that permuting positions of X permutes the outputs, and does nothing else.
 
@@ -187,10 +209,10 @@ def permutation_equivariant(block: Callable, X: Tensor) -> Result:
     swapped = torch.cat([positions[:2].flip(0), positions[2:]])
     worst = 0.0
     with mode(block, training=False):
-        Y = call(block, X)
+        Y = outputs_of(block, X)
         # A swap and a rotation generate all permutations.
         for order in (swapped, positions.roll(1)):
-            moved = difference(call(block, X[:, order]), Y[:, order])
+            moved = difference(outputs_of(block, X[:, order]), Y[:, order])
             worst = max(worst, largest(moved))
     if worst > rounding(Y):
         sentence = (
@@ -202,6 +224,7 @@ def permutation_equivariant(block: Callable, X: Tensor) -> Result:
     return Result("permutation_equivariant", True, worst, sentence)
 
 
+@a_property
 def repetition_invariant(
     block: Callable, X: Tensor, valid_lens: Tensor | None = None
 ) -> Result:
@@ -214,22 +237,23 @@ def repetition_invariant(
         valid_lens: if given, also try padding after the repeated token.
     Source: chapter 2.
     """
+    check_tried(X, block=block)
     token = X[:, :1]
     steps = max(X.shape[1], 2)
     repeated = token.expand(-1, steps, *token.shape[2:]).contiguous()
     worst = 0.0
     with mode(block, training=False):
-        alone = call(block, token)
+        alone = outputs_of(block, token)
         try:
             moved = difference(
-                call(block, repeated), alone.expand(-1, steps, *alone.shape[2:])
+                outputs_of(block, repeated), alone.expand(-1, steps, *alone.shape[2:])
             )
             worst = largest(moved)
             if valid_lens is not None:
                 valid_lens = valid_lens.to(X.device).clamp(max=steps)
                 mask = padding_mask(valid_lens, steps)
                 real = mask[:, 0, 0]
-                output = call(block, repeated, mask)
+                output = outputs_of(block, repeated, mask)
                 moved = difference(output, alone.expand(-1, steps, *alone.shape[2:]))
                 worst = max(worst, largest(moved[real.cpu()]))
         except (RuntimeError, ValueError) as error:
@@ -243,6 +267,7 @@ def repetition_invariant(
     return Result("repetition_invariant", True, worst, sentence)
 
 
+@a_property
 def sees_what_it_may(block: Callable, X: Tensor, mask: Tensor | None = None) -> Result:
     """Check that every output at a real position depends on all positions that the mask allows.
 
@@ -263,12 +288,12 @@ def sees_what_it_may(block: Callable, X: Tensor, mask: Tensor | None = None) -> 
     seen = torch.zeros_like(due)
     with mode(block, training=False):
         for given in _large_and_small(X):
-            before = call(block, given, mask)
+            before = outputs_of(block, given, mask)
             for key in range(steps):
                 for contents in (other(given), drawn_like(given, seed=1)):
                     changed = given.clone()
                     changed[:, key] = contents[:, key]
-                    moved = difference(call(block, changed, mask), before)
+                    moved = difference(outputs_of(block, changed, mask), before)
                     seen[:, :, key] |= moved.flatten(2).any(-1)
     if missed := (due & ~seen).nonzero().tolist():
         _, query, key = missed[0]

@@ -1,8 +1,10 @@
 """Call a block under controlled conditions (mode, random numbers, inputs), and report a Result."""
 
 import textwrap
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 
 import torch
 from torch import Tensor, nn
@@ -46,9 +48,12 @@ def check_tried(X=None, **blocks) -> None:
             raise TypeError(f"{name} ({block!r:.60}) {rule}")
     if X is not None:
         check_kind("X", X, Tensor, "a torch.Tensor")
-        if X.dim() < 2:
+        if X.layout != torch.strided or X.is_complex():
+            raise TypeError(f"X ({X.layout}, {X.dtype}) must be dense, and not complex")
+        axes = "(batch, steps, features)" if X.is_floating_point() else "(batch, steps)"
+        if X.dim() < 2 + X.is_floating_point() or 0 in X.shape:
             raise ValueError(
-                f"X {tuple(X.shape)} must have the shape (batch, steps, ...)"
+                f"X {tuple(X.shape)} must have the shape {axes}, none of them 0"
             )
 
 
@@ -137,6 +142,43 @@ def call(block, *inputs):
     """Compute the output without gradients; each call draws the same dropout."""
     with same_draws(*inputs), torch.no_grad():
         return block(*copies(inputs))
+
+
+class WrongOutputError(Exception):
+    """A block returned something else than an output for each position of X."""
+
+
+def check_output(output, X) -> Tensor:
+    """The output, if it is a tensor that has the batch and the steps of X."""
+    if not isinstance(output, Tensor):
+        kind = type(output).__name__
+        raise WrongOutputError(
+            f"The block returned a {kind} instead of a torch.Tensor."
+        )
+    if output.shape[:2] != X.shape[:2]:
+        raise WrongOutputError(
+            f"The output {tuple(output.shape)} must begin with the batch and the steps of "
+            f"X {tuple(X.shape)}."
+        )
+    return output
+
+
+def outputs_of(block, X, *masks):
+    """call(), for a block that returns an output for each position of X."""
+    return check_output(call(block, X, *masks), X)
+
+
+def a_property(function: Callable) -> Callable:
+    """Let a property fail, with a sentence, for a block whose output it cannot compare."""
+
+    @wraps(function)
+    def checked(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except WrongOutputError as error:
+            return Result(function.__name__, False, float("inf"), str(error))
+
+    return checked
 
 
 def draws(block, *inputs):

@@ -59,8 +59,9 @@ def in_half(block):
 
 def common(block, X, lens=LENS):
     """What holds for any block: nothing from the future, the padding or the other sentences."""
-    yield check.causal(block, X)
-    yield check.causal(block, X[:1])
+    if X.shape[1] > 1:
+        yield check.causal(block, X)
+        yield check.causal(block, X[:1])
     yield check.padding_invariant(block, X, lens)
     yield check.padding_invariant(block, X[1:2], lens[1:2])
     yield check.batch_independent(block, X)
@@ -127,7 +128,6 @@ def any_decoder(decoder, target):
     memory = normal(BATCH, STEPS, WIDTH, seed=2).to(dtype)
     for mask in (None, PADDING):
         yield check.incremental(decoder, target, memory, mask)
-        yield check.incremental(decoder, target, memory, mask, at_once=2)
     yield check.incremental(decoder, target[:1], memory[:1], PADDING[1:2])
     block = of_target(decoder)
     yield check.causal(block, target)
@@ -634,7 +634,8 @@ def frozen(block, *endings):
 
 def any_like(block, X, lens):
     """What holds for a right block, whatever it does with order, of any X."""
-    yield check.causal(block, X)
+    if X.shape[1] > 1:
+        yield check.causal(block, X)
     if len(X) > 1:
         yield check.batch_independent(block, X)
     yield check.sees_what_it_may(block, X, causal_mask(X.shape[1]))

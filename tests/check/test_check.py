@@ -351,3 +351,85 @@ def test_a_block_that_fails_on_one_sentence_is_answered():
     ):
         assert not found
         assert "With one sentence alone it raised: index 1" in found.sentence
+
+
+ON_BLOCKS = {
+    "causal": check.causal,
+    "padding_invariant": lambda block, X: check.padding_invariant(block, X, LENS),
+    "batch_independent": check.batch_independent,
+    "permutation_equivariant": check.permutation_equivariant,
+    "repetition_invariant": check.repetition_invariant,
+    "sees_what_it_may": check.sees_what_it_may,
+    "finite_gradients": check.finite_gradients,
+    "every_parameter_trained": lambda block, X: check.every_parameter_trained(block, X),
+}
+
+
+class Returns(nn.Linear):
+    """A linear layer that returns something else than one output for each position."""
+
+    def __init__(self, change):
+        super().__init__(WIDTH, WIDTH)
+        self.change = change
+
+    def forward(self, X, mask=None):
+        return self.change(super().forward(X))
+
+
+@pytest.mark.parametrize("name", ON_BLOCKS)
+def test_an_output_without_a_place_for_each_position_fails(name, X):
+    says = r"begin with the batch and the steps of X"
+    for change in (lambda Y: Y[:, :-1], lambda Y: Y[:2], lambda Y: Y.transpose(0, 1)):
+        found = ON_BLOCKS[name](Returns(change), X)
+        assert not found and says in found.sentence and found.name == name
+    found = ON_BLOCKS[name](Returns(lambda Y: (Y, None)), X)
+    assert not found
+    assert found.sentence == "The block returned a tuple instead of a torch.Tensor."
+
+
+@pytest.mark.parametrize("name", ON_BLOCKS)
+def test_an_input_on_which_nothing_can_be_tried_is_refused(name, X):
+    block = Returns(lambda Y: Y)
+    for bad in (X[0], X[:0], X[:, :0], X[..., :0], X[0, 0]):
+        with pytest.raises(ValueError, match=r"X \(.*\) must have the shape"):
+            ON_BLOCKS[name](block, bad)
+    for bad in (X.to_sparse(), X.to(torch.complex64)):
+        with pytest.raises(TypeError, match=r"X \(.*\) must be dense, and not complex"):
+            ON_BLOCKS[name](block, bad)
+
+
+def test_one_step_has_no_future(X):
+    with pytest.raises(ValueError, match=r"X \(3, 1, 8\) must have at least 2 steps"):
+        check.causal(lambda X, mask: X, X[:, :1])
+    # but it may depend on itself
+    assert not check.causal(lambda X, mask: X, X[:, :1], strict=True)
+
+
+def test_dropout_that_is_always_on_hides_nothing(X):
+    table = torch.randn(9, WIDTH)
+
+    def on_the_batch(X, mask=None):
+        return F.dropout(X + table[: len(X), None], 0.1)
+
+    def from_the_end(X, mask=None):
+        return F.dropout(X + table[: X.shape[1]].flip(0), 0.1)
+
+    for found in (
+        check.batch_independent(on_the_batch, X),
+        check.padding_invariant(from_the_end, X, LENS),
+    ):
+        assert not found and "random numbers in eval mode" in found.sentence
+
+
+def test_a_mask_that_is_skipped_once_there_is_a_cache(X):
+    class Unmasked(nn.Module):
+        """Causal as a whole; with a cache, all new positions see each other."""
+
+        def forward(self, X, memory, memory_mask=None, cache=None):
+            past = X if cache is None else torch.cat([cache, X], dim=1)
+            mask = causal_mask(X.shape[1]) if cache is None else None
+            scores = (X @ past.mT)[:, None]
+            return masked_softmax(scores, mask)[:, 0] @ past, past
+
+    found = check.incremental(Unmasked(), X, X)
+    assert not found and found.sentence.startswith("Two at a time, the output at")
