@@ -70,7 +70,7 @@ function render({ model, el }) {
       ...NAMES.map((name, which) => make("tr", {}, make("th", { scope: "row" }, name),
         ...written[which].map(({ digit }, i) => cell(digit, i)))));
     const { weights } = written[1][p];
-    looks.update({ rows: [p], columns: digits, top: 1, value: (_, j) => weights[j],
+    looks.update({ rows: [`place ${p}`], columns: digits, top: 1, value: (_, j) => weights[j],
       explain: (_, j) => `${show(weights[j], 3)}: the weight of place ${j}, a ${
         digits[j]}, while attention writes place ${p}` });
     if (shares) showShares(n);
