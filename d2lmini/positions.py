@@ -45,7 +45,7 @@ class PositionalEncoding(nn.Module):
         super().__init__()
         check_arguments(num_hiddens=num_hiddens, dropout=dropout, max_len=max_len)
         self.dropout = nn.Dropout(dropout)
-        # A buffer moves with .to(device) but is not a parameter: no optimiser changes it.
+        # A buffer moves with .to(device), but no optimiser changes it.
         self.register_buffer(
             "P", sinusoidal_table(max_len, num_hiddens), persistent=False
         )
