@@ -5,7 +5,7 @@ from itertools import cycle
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from d2lmini.figures.colours import CYCLE, HUES, SEQUENTIAL, hatch
 from d2lmini.figures.vectors import show_as_svg
@@ -155,6 +155,13 @@ def show_curves(
         if xscale == "log":
             axis.set_xticks(x, [f"{n:,}" for n in x])
             axis.minorticks_off()
+        low, high = axis.get_ylim()
+        if (
+            yscale == "log" and high < 1000 * low
+        ):  # plain numbers, enough of them to read off
+            axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.yaxis.set_major_formatter("{x:g}")
+            axis.yaxis.set_minor_formatter(NullFormatter())
         if len(curves) > 4:  # no corner holds so many names
             figure.legend(frameon=False, loc="outside right center")
         elif len(curves) > 1:

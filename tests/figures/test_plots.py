@@ -80,6 +80,13 @@ def test_the_band_of_a_curve_stays_where_runs_were():
     assert path.vertices[:, 1].min() == 0 and path.vertices[:, 1].max() == 3
 
 
+def test_a_logarithmic_axis_of_few_decades_has_plain_numbers():
+    (axis,) = drawn(show_curves, [1, 2], {"a": [0.05, 5]}, "x", "y", yscale="log")
+    assert {"0.1", "0.5", "2"} <= {text.get_text() for text in axis.get_yticklabels()}
+    (axis,) = drawn(show_curves, [1, 2], {"a": [1e-9, 5]}, "x", "y", yscale="log")
+    assert "0.1" not in {text.get_text() for text in axis.get_yticklabels()}
+
+
 def test_flow():
     boxes = {"a": (0, 0, 1, 0.3, "from", "plain"), "b": (0, 1, 1, 0.3, "to", "norm")}
     (axis,) = drawn(show_flow, boxes, [([(0.5, 0.3), (0.5, 1)], "(2, 3)")], (2, 2))
