@@ -52,6 +52,16 @@ def test_a_name_leads_to_the_module_that_defines_it():
     assert PACKAGE / "figures" / "walk.js" not in files_of(code)
 
 
+@pytest.fixture
+def nothing_cached():
+    """What is read of a copy of the package is forgotten afterwards."""
+    cached = dependencies._needs, dependencies._figures
+    yield [function.cache_clear() for function in cached]
+    for function in cached:
+        function.cache_clear()
+
+
+@pytest.mark.usefixtures("nothing_cached")
 def test_a_change_in_what_a_module_imports_changes_the_key(tmp_path, monkeypatch):
     shutil.copytree(PACKAGE, tmp_path / "d2lmini")
     shutil.copy(ROOT / "requirements.txt", tmp_path)
