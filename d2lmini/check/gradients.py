@@ -94,7 +94,7 @@ def _trained(block, X, mask):
 
     parameters = dict(block.named_parameters())
     known = {id(parameter) for parameter in parameters.values()} | {id(X)}
-    users = _leaves(first)  # tensors used, and by which operations
+    users = leaves_of(first)  # tensors used, and by which operations
     if strangers := [leaf for leaf in users if id(leaf) not in known]:
         shapes = ", ".join(str(tuple(leaf.shape)) for leaf in strangers)
         sentence = f"Weights of shape {shapes} are used, but are not parameters."
@@ -242,7 +242,7 @@ def _is_table(operations):
     return bool(operations) and all(name.startswith(LOOK_UPS) for name in operations)
 
 
-def _leaves(output):
+def leaves_of(output):
     """The leaf tensors from which an output was computed.
 
     Each is mapped to the names of the operations that used it.

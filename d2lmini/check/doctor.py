@@ -1,0 +1,105 @@
+"""What is wrong with a language model? One report on a whole model, whoever wrote it.
+
+Each examination changes something that must not matter, or compares two things that must agree,
+and says in a sentence what moved, what usually causes it, and where the book explains it.
+"""
+
+import textwrap
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from d2lmini.check.examinations import (
+    EXAMINATIONS,
+    FAILS,
+    HOLDS,
+    UNTRIED,
+    WARNS,
+    numbers,
+)
+from d2lmini.check.trying import ERRORS, check_tried, same_draws
+from d2lmini.check.whole_models import Subject
+from d2lmini.support.arguments import check_count
+
+
+@dataclass
+class Finding:
+    """What one examination found.
+
+    Args:
+        name: of the examination.
+        verdict: "FAILS", "warning" (a correct model may do so), "not tried" or "holds".
+        sentence: the smallest case that shows it.
+        cause: what usually causes it, likeliest first.
+        section: where the book explains it.
+    """
+
+    name: str
+    verdict: str
+    sentence: str
+    cause: str = ""
+    section: str = ""
+
+    def __repr__(self):
+        parts = [f"{self.name}: {self.verdict}. {self.sentence}"]
+        if self.verdict in (FAILS, WARNS) and self.cause:
+            parts.append(f"Likely: {self.cause} ({self.section}).")
+        return textwrap.fill(" ".join(parts), 88, subsequent_indent="    ")
+
+
+@dataclass
+class Report:
+    """All findings, worst first; true if nothing fails, so that it can be asserted."""
+
+    findings: list[Finding]
+
+    def __post_init__(self):
+        order = FAILS, WARNS, UNTRIED, HOLDS
+        self.findings.sort(key=lambda found: order.index(found.verdict))
+
+    def __bool__(self):
+        return all(found.verdict != FAILS for found in self.findings)
+
+    def __repr__(self):
+        counts = Counter(found.verdict for found in self.findings)
+        numbers = ", ".join(f"{verdict} {number}" for verdict, number in counts.items())
+        return "\n".join(
+            [f"{len(self.findings)} examinations: {numbers}", *map(repr, self.findings)]
+        )
+
+
+def language_model(
+    net: Callable, vocab_size: int, num_steps: int = 8, batch_first: bool = True
+) -> Report:
+    """Examine a model that scores the next token at each position of a text.
+
+    Nothing of it is changed: weights, mode and random numbers are afterwards as before.
+
+    Args:
+        net: net(tokens) -> logits (batch, steps, vocab_size), alone, first in a tuple, or as the
+            attribute `logits` of what it returns.
+        num_steps: length of the texts tried, at most what the model can read.
+        batch_first: False for a model that reads (steps, batch).
+    Shapes:
+        tokens: (batch, steps), integers from 0 to vocab_size - 1
+    Raises:
+        ValueError: the logits have another shape.
+    Source: chapter 8.
+    """
+    check_tried(net=net)
+    check_count("vocab_size", vocab_size, 2)
+    check_count("num_steps", num_steps, 3)  # two earlier tokens, to exchange
+    subject = Subject(net, vocab_size, num_steps, batch_first)
+    findings = []
+    for examine in EXAMINATIONS:
+        name = examine.__name__.replace("_", " ")
+        try:
+            with same_draws(subject.tokens):
+                found = examine(subject)
+        except ERRORS as error:
+            text = str(error).partition("\n")[0]
+            found = UNTRIED, f"It raised: {text}"
+        findings.append(Finding(name, *found))
+        if examine is numbers and found[0] == FAILS:  # nothing can be compared
+            break
+    return Report(findings)

@@ -1,0 +1,400 @@
+"""The examinations of the doctor, each a function of a subject, a model called in one way.
+
+Each returns a verdict and a sentence with the smallest case that shows it, and if it does not
+hold also what usually causes it, likeliest first, and where the book explains it.
+"""
+
+import copy
+import math
+from collections import Counter
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from d2lmini.check.gradients import leaves_of
+from d2lmini.check.trying import ERRORS, call, difference, largest, mode, rounding
+from d2lmini.check.whole_models import culprit, logits_of, traced
+
+FAILS, WARNS, UNTRIED, HOLDS = "FAILS", "warning", "not tried", "holds"
+AXES = (
+    "batch and steps exchanged (batch_first), positions added on the batch axis, or a view that "
+    "mixes axes"
+)
+
+
+def eval_mode(subject):
+    """Two calls on the same tokens agree."""
+    with mode(subject.net, training=False), torch.no_grad():
+        first, second = (
+            logits_of(subject.net, subject.tokens, subject.batch_first)
+            for _ in range(2)
+        )
+    size = largest(difference(first, second))
+    if size > rounding(first):
+        sentence = f"Two calls on the same tokens differ by {size:.2g} in eval mode."
+        cause = "F.dropout without training=self.training"
+        if listed := in_a_list(subject.net):
+            cause = f"layers in a plain list, {listed}, which eval() does not reach"
+        elif _strangers(subject):
+            cause = "weights that are made anew in forward"
+        return FAILS, sentence, cause, "museum, 10"
+    return HOLDS, "Two calls on the same tokens agree."
+
+
+def in_a_list(net):
+    """The name of a plain list of modules, which PyTorch does not see; None if there is none."""
+    parts = net.named_modules() if isinstance(net, nn.Module) else ()
+    for name, part in parts:
+        for key, value in vars(part).items():
+            if isinstance(value, list | tuple) and any(
+                isinstance(m, nn.Module) for m in value
+            ):
+                return f"{name}.{key}".strip(".")
+    return None
+
+
+def _strangers(subject):
+    """Whether weights are used that are no parameters."""
+    if not subject.is_module:
+        return False
+    with mode(subject.net, training=False):
+        logits = logits_of(subject.net, subject.tokens, subject.batch_first)
+    known = {id(parameter) for parameter in subject.net.parameters()}
+    return any(id(leaf) not in known for leaf in leaves_of(logits))
+
+
+def future(subject):
+    """No output moves when a later token changes."""
+    tokens, last = subject.tokens, subject.tokens.shape[1] - 1
+    seen = torch.zeros(last + 1, last + 1, dtype=torch.bool)  # (outputs, inputs)
+    for t in range(1, last + 1):
+        changed = tokens.clone()
+        changed[:, t] = subject.other(tokens)[:, t]
+        moved, limit = subject.moved(changed)
+        seen[:, t] = (moved > limit).any(0)
+    leaks = seen.triu(1)
+    if not leaks.any():
+        return HOLDS, "No output depends on a later token."
+    row, column = leaks.nonzero()[0].tolist()
+    sentence = f"Changing token {column} moves the output at position {row}"
+    changed = torch.cat([tokens[:, :-1], subject.other(tokens)[:, -1:]], dim=1)
+    found = culprit(subject, tokens, changed, (slice(None), slice(0, last)))
+    if found:
+        sentence += f", first in {found[0]} ({type(found[1]).__name__})"
+    part, moved = found[1:] if found else (None, [])
+    if part and any(isinstance(m, nn.ModuleList) for m in part.children()):
+        cause = "labels or other tokens still to come that get into the input"
+    elif not seen.tril(-1)[:, 1:].any():
+        cause = "a mask that is inverted: some functions take True for may, others for may not"
+    elif part and not any(isinstance(child, nn.Linear) for child in part.children()):
+        cause = "a norm or a mean over the steps"
+    elif moved == [last - 1, last] or leaks.sum() == leaks.diagonal(1).sum():
+        cause = "a mask that is off by one, so that each position sees the next token"
+    elif part and len(moved) < last:
+        cause = "heads that are not transposed back before they are joined"
+    else:
+        cause = "no causal mask there, a mask of the wrong shape, or one added after the softmax"
+    sentence += "."
+    return FAILS, sentence, cause, "chapter 2, The future"
+
+
+def past(subject):
+    """The last output depends on each earlier token."""
+    tokens, steps = subject.tokens, subject.tokens.shape[1]
+    blind = []
+    for t in range(steps):
+        changed = tokens.clone()
+        changed[:, t] = subject.other(tokens)[:, t]
+        moved, _ = subject.moved(changed)
+        if not moved[:, -1].any():
+            blind.append(t)
+    if not blind:
+        return HOLDS, "The last output depends on all tokens."
+    if blind == [steps - 1]:
+        sentence = "The last output does not depend on the last token."
+        return FAILS, sentence, "tokens that are shifted twice", "chapter 9, The shift"
+    if len(blind) >= steps - 1:
+        sentence = "The last output depends on no earlier token."
+        cause = "attention whose output is lost or zero, or a mask that is inverted"
+        return FAILS, sentence, cause, "chapter 8, What one batch does not show"
+    sentence = f"The last output does not depend on tokens {blind}."
+    return WARNS, sentence, "a window, or a mask that hides too much", "chapter 16"
+
+
+def order(subject):
+    """The last output depends on the order of the earlier tokens."""
+    tokens = subject.tokens
+    swapped = torch.cat([tokens[:, :-1].flip(1), tokens[:, -1:]], dim=1)
+    moved, limit = subject.moved(swapped)
+    if moved[:, -1].max() > limit:
+        return HOLDS, "The last output depends on the order of the tokens before it."
+    sentence = "With all earlier tokens reversed, the last output is the same."
+    cause = "positions that are not added, added on the wrong axis, or thrown away"
+    return FAILS, sentence, cause, "chapter 3; museum, 8 and 17"
+
+
+def length(subject):
+    """Outputs are the same in a longer text, and in a shorter one."""
+    tokens = subject.tokens
+    shorter = subject(tokens[:, :-1])
+    moved = difference(shorter, subject(tokens)[:, :-1]).amax(-1)
+    if moved.max() <= rounding(shorter):
+        return HOLDS, "Another token at the end moves no earlier output."
+    changed = tokens.clone()
+    changed[:, -1] = subject.other(tokens)[:, -1]
+    by_content, limit = subject.moved(changed)
+    if by_content[:, :-1].max() > limit:
+        return UNTRIED, "Earlier outputs depend on the last token itself (see future)."
+    sentence = f"One token more moves earlier outputs by {moved.max():.2g}."
+    cause = (
+        "positions counted from the end, a scale by the length of the text, or heads cut along "
+        "the wrong axis"
+    )
+    return FAILS, sentence, cause, "chapter 3, Adding them"
+
+
+def batch(subject):
+    """A text has the same output in any company."""
+    tokens = subject.tokens
+    changed = torch.cat([tokens[:1], subject.other(tokens)[1:]])
+    for is_training in (False, True):
+        with mode(subject.net, is_training):
+            net = subject.net
+            pair = [
+                call(lambda t, net=net: logits_of(net, t, subject.batch_first), t)[:1]
+                for t in (tokens, changed)
+            ]
+        size = largest(difference(*pair))
+        if size > rounding(pair[0]):
+            when = "in training mode" if is_training else "in eval mode"
+            sentence = (
+                f"Other texts in the batch move this one's output by {size:.2g} {when}."
+            )
+            cause = "batch normalisation" if is_training else AXES
+            return FAILS, sentence, cause, "chapter 7, Which norm; museum, 8 and 12"
+    one_by_one = torch.cat([subject(text[None]) for text in tokens])
+    alone = largest(difference(one_by_one, subject(tokens)))
+    if alone > rounding(one_by_one):
+        sentence = f"Alone, a text has outputs that differ by {alone:.2g}."
+        return FAILS, sentence, AXES, "chapter 3, Adding them; museum, 8"
+    return HOLDS, "A text has the same output alone and in any batch."
+
+
+def numbers(subject):
+    """Logits and gradients are finite, also in 16 bits."""
+    kinds = {
+        "32 bits": torch.float32,
+        "bfloat16": torch.bfloat16,
+        "float16": torch.float16,
+    }
+    for name, kind in kinds.items():
+        worse = FAILS if name == "32 bits" else WARNS
+        try:
+            found = logits_and_gradients(subject, kind)
+        except ERRORS as error:
+            text = str(error).partition("\n")[0]
+            cause = "tensors that forward makes in 32 bits, whatever it is given"
+            return worse, f"In {name} it raised: {text}.", cause, "Making it fast"
+        if not all(tensor.isfinite().all() for tensor in found):
+            sentence = f"In {name}, logits or gradients are not finite."
+            cause = "a row with nothing to attend to, -1e9 in 16 bits, or a logarithm or root of 0"
+            return worse, sentence, cause, "chapter 2; museum, 4"
+        if not subject.is_module:
+            return HOLDS, "Logits are finite in 32 bits."
+    return HOLDS, "Logits and gradients are finite, also in 16 bits."
+
+
+def logits_and_gradients(subject, kind):
+    """Of a copy of the model in a dtype."""
+    net = subject.net
+    if subject.is_module:
+        net = copy.deepcopy(net).to(kind)
+    with mode(net, training=False):
+        logits = logits_of(net, subject.tokens, subject.batch_first)
+    if subject.is_module and logits.requires_grad:
+        logits.float().square().mean().backward()
+        grads = [p.grad for p in net.parameters() if p.grad is not None]
+        return [logits, *(g.to_dense() if g.is_sparse else g for g in grads)]
+    return [logits]
+
+
+def parameters(subject):
+    """Each parameter that may be trained gets a gradient."""
+    if not subject.is_module:
+        return UNTRIED, "net is no nn.Module, so its parameters are unknown."
+    net = copy.deepcopy(subject.net)
+    with mode(net, training=False):
+        loss = _loss(
+            logits_of(net, subject.tokens, subject.batch_first), subject.tokens
+        )
+    names = [name for name, p in net.named_parameters() if p.requires_grad]
+    if not names or not loss.requires_grad:
+        return UNTRIED, "No parameter asks for a gradient."
+    loss.backward()
+    idle = [name for name, p in net.named_parameters()
+            if p.requires_grad and (p.grad is None or not p.grad.any())]  # fmt: skip
+    if not idle:
+        return HOLDS, f"All {len(names)} parameters get a gradient."
+    few = ", ".join(idle[:3]) + (" and more" if len(idle) > 3 else "")
+    sentence = f"{len(idle)} of {len(names)} parameters get no gradient: {few}."
+    used = {name for name, *_ in traced(subject, subject.tokens)}
+    if any(name.rpartition(".")[0] in used for name in idle):
+        cause = "an output that is thrown away or detached, or followed by zeros"
+    else:
+        cause = "a part that is built and not used"
+    return FAILS, sentence, cause, "chapter 8, What one batch does not show"
+
+
+def layers(subject):
+    """Layers have weights of their own, and different ones."""
+    if not subject.is_module:
+        return UNTRIED, "net is no nn.Module."
+    for name, stack in subject.net.named_modules():
+        if not isinstance(stack, nn.ModuleList | nn.Sequential) or len(stack) < 2:
+            continue
+        first, *rest = stack
+        if any(layer is first for layer in rest):
+            sentence = f"{name} holds one layer {sum(x is first for x in stack)} times."
+            cause = "[layer] * N, or layers that share their weights on purpose"
+            return WARNS, sentence, cause, "museum, 18"
+        same = [layer for layer in rest if _equal(first, layer)]
+        if same:
+            sentence = f"{len(same) + 1} layers of {name} have equal weights."
+            cause = "deepcopy of one layer, weights set by one seed, or layers trained alike"
+            return WARNS, sentence, cause, "museum, 19"
+    own = [
+        m
+        for m in subject.net.modules()
+        if any(True for _ in m.parameters(recurse=False))
+    ]
+    counts = Counter()
+    hooks = [
+        m.register_forward_pre_hook(lambda m, _: counts.update([id(m)])) for m in own
+    ]
+    try:
+        subject(subject.tokens)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    names = {id(m): name for name, m in subject.net.named_modules()}
+    if twice := [names[key] for key, times in counts.items() if times > 1]:
+        sentence = f"{twice[0]} is called {max(counts.values())} times for one text."
+        return (
+            WARNS,
+            sentence,
+            "one layer used N times, or weights shared on purpose",
+            "museum, 18",
+        )
+    return HOLDS, "Layers have weights of their own, and different ones."
+
+
+def _equal(one, other):
+    """Whether two layers have the same matrices, other than constant ones."""
+    pairs = [*zip(one.parameters(), other.parameters(), strict=False)]
+    matrices = [(a, b) for a, b in pairs if a.dim() > 1 and a.shape == b.shape]
+    varied = [(a, b) for a, b in matrices if a.numel() > 1 and a.min() < a.max()]
+    return bool(varied) and all(torch.equal(a, b) for a, b in varied)
+
+
+def _loss(logits, tokens):
+    """Cross-entropy of the next token, in nats."""
+    return F.cross_entropy(
+        logits[:, :-1].float().flatten(0, 1), tokens[:, 1:].flatten()
+    )
+
+
+def first_loss(subject):
+    """A new model knows nothing: its loss is about ln V."""
+    loss = _loss(subject(subject.tokens), subject.tokens).item()
+    even = math.log(subject.vocab_size)
+    sentence = f"The loss of random tokens is {loss:.2f}, and ln V {even:.2f}."
+    if loss < 0.5 * even:
+        cause = "a model that reads what it should predict"
+        return WARNS, sentence, cause, "chapter 2, The future"
+    if loss > even + 1:
+        cause = "a trained model, or weights that start too large"
+        return WARNS, sentence, cause, "chapter 9, Step, run, curve"
+    return HOLDS, sentence
+
+
+def by_heart(subject, num_steps=150):
+    """A copy can learn three short texts by heart."""
+    if not subject.is_module:
+        return UNTRIED, "net is no nn.Module."
+    net = copy.deepcopy(subject.net).float()
+    parameters = [p for p in net.parameters() if p.requires_grad]
+    if not parameters:
+        return UNTRIED, "No parameter asks for a gradient."
+    optimizer = torch.optim.Adam(parameters, lr=0.003)
+    with mode(net, training=False):
+        for _ in range(num_steps):
+            loss = _loss(
+                logits_of(net, subject.tokens, subject.batch_first), subject.tokens
+            )
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(parameters, 1.0)
+            optimizer.step()
+    sentence = (
+        f"After {num_steps} training steps on three texts, the loss is {loss:.2f}."
+    )
+    if loss < 0.5 * math.log(subject.vocab_size):
+        return HOLDS, sentence
+    cause = "gradients that do not arrive, or too little width"
+    return WARNS, sentence, cause, "chapter 8, One batch by heart"
+
+
+def cache(subject):
+    """Token by token, and two at a time, a cache gives what the whole text gives."""
+    whole, tokens = subject(subject.tokens), subject.tokens
+    if not subject.batch_first:
+        return UNTRIED, "A cache is tried with the batch first only."
+    for at_once in (1, 2):
+        read = _with_cache(subject.net)
+        if read is None:
+            return UNTRIED, "The model returns no cache."
+        pieces, cache = [], None
+        with mode(subject.net, training=False), torch.no_grad():
+            for begin in range(0, tokens.shape[1], at_once):
+                logits, cache = read(tokens[:, begin : begin + at_once], cache)
+                if cache is None:
+                    return UNTRIED, "The model returns no cache."
+                pieces.append(logits)
+        moved = difference(torch.cat(pieces, dim=1), whole).amax((0, 2))
+        if moved.max() > 10 * rounding(whole):
+            at = int((moved > 10 * rounding(whole)).int().argmax())
+            way = "One token at a time" if at_once == 1 else "Two tokens at a time"
+            sentence = f"{way}, the output at position {at} differs by {moved[at]:.2g}."
+            cause = (
+                "positions that start again at 0, or a cache that is not used whole"
+                if at_once == 1
+                else "a mask that is skipped, or not moved on, once there is a cache"
+            )
+            return FAILS, sentence, cause, "chapter 8, the cache; museum, 16"
+    return HOLDS, "One token at a time, or two, gives what the whole text gives."
+
+
+def _with_cache(net):
+    """How the model reads on from a cache: read(tokens, cache) -> (logits, cache); or None."""
+    if hasattr(net, "config"):  # Hugging Face
+
+        def read(tokens, cache):
+            output = net(tokens, past_key_values=cache, use_cache=True)
+            return output.logits, getattr(output, "past_key_values", None)
+
+        return read
+
+    def read(tokens, cache):
+        output = net(tokens) if cache is None else net(tokens, cache)
+        return (
+            output if isinstance(output, tuple) and len(output) == 2 else (output, None)
+        )
+
+    return read
+
+
+EXAMINATIONS = (
+    numbers, eval_mode, future, past, order, length, batch, parameters, layers, first_loss,
+    by_heart, cache,
+)  # fmt: skip
