@@ -12,13 +12,13 @@ from d2lmini.support.arguments import check_at_most
 TRIES = [
     (
         "The slowest wave",
-        {"column": 14},
+        {"width": 16, "column": 14},
         "In 32 positions it hardly moves: one turn takes some twenty thousand. The fast columns "
         "tell neighbours apart, this one tells what lies far away.",
     ),
     (
         "A base of 10",
-        {"base": 10},
+        {"width": 16, "base": 10},
         "Every wave is fast now, and the likeness of two positions falls off sooner.",
     ),
     (
