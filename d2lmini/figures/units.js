@@ -81,8 +81,8 @@ function render({ model, el }) {
     brief: {
       controls: [relu.element],
       parts: [where, answers.element],
-      help: "Blue: the output, up to 1; orange: below 0. A line is where one of three units wakes. "
-        + "Only the four corners are asked.",
+      help: "Blue: the output, up to 1; orange, with minus signs: below 0. A line is where one of "
+        + "three units wakes, its tick on the awake side. Only the four corners are asked.",
     },
   });
   const moveTo = (a, b) => state.set({ token: [a, b].map((v) =>
