@@ -24,7 +24,6 @@ function render({ model, el }) {
   const reads = matrix({ title: "what a head reads", rowsAre: "heads",
     columnsAre: "features of the input", onReach });
   const place = make("div", { className: "heads" });
-  reads.element.classList.add("compact");
   const frame = figure(model, el, {
     state,
     title: "Heads",
@@ -62,7 +61,8 @@ function render({ model, el }) {
     if (maps.length !== n) {
       maps = names.map((name) => matrix({ title: name, rowsAre: "queries",
         columnsAre: "keys", onReach }));
-      maps.forEach((map) => map.element.classList.add("compact"));
+      maps.forEach((map) => map.element.classList.toggle("compact", n > 4));
+      place.classList.toggle("many", n > 4);
       place.replaceChildren(...maps.map((m) => m.element));
     }
     maps.forEach((map, h) => {
