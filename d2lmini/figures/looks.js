@@ -22,7 +22,7 @@ function render({ model, el }) {
     title: "Four heads",
     controls: [sentence.element],
     parts: [make("div", { className: "wide" }, caption("It writes; choose a word"), written.element,
-      caption("Where each head looks while that word is written; the darker, the harder"), ...rows)],
+      caption("Where each head looks while that word is written; the darker, the more weight"), ...rows)],
     help: "Choose a French word. Which heads look where you would?",
   });
 
