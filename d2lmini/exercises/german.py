@@ -164,30 +164,6 @@ def _drawn_listener(dice):
 EXERCISES = [
     Exercise(
         "german-1",
-        two_perplexities,
-        [()],
-        {
-            "the two exchanged": lambda: [8.0, 4.0],
-            "nats, before the exponential": lambda: [2 * math.log(2), 3 * math.log(2)],
-            "the mean of two perplexities, 2 and 32": lambda: [4.0, 17.0],
-            "a mean over tokens in both": lambda: [4.0, 4.0],
-            "a mean over batches in both": lambda: [8.0, 8.0],
-            "perplexities of the tokens, averaged": lambda: [9.5, 17.0],
-            "sums of nats that are not divided": lambda: [256.0, 64.0],
-            "powers of 2, where 2 to that power is asked for": lambda: [2.0, 3.0],
-            "nats in the second number, where a perplexity is asked for": lambda: [
-                4.0,
-                3 * math.log(2),
-            ],
-        },
-        (
-            "How many nats do the four tokens cost together? Write ln 32 as a multiple of ln 2.",
-            "By token: divide by four. By batch: average the two means.",
-            "The perplexity is e to that power; e to the power n ln 2 is 2 to the power n.",
-        ),
-    ),
-    Exercise(
-        "german-2",
         heard,
         [()],
         {
@@ -215,6 +191,30 @@ EXERCISES = [
             "Take one English word after the other. Which German word is the last that it needs?",
             "“picking” needs both “hebt” and “auf”.",
             "What comes after it was heard long ago, but has to be said after it.",
+        ),
+    ),
+    Exercise(
+        "german-2",
+        two_perplexities,
+        [()],
+        {
+            "the two exchanged": lambda: [8.0, 4.0],
+            "nats, before the exponential": lambda: [2 * math.log(2), 3 * math.log(2)],
+            "the mean of two perplexities, 2 and 32": lambda: [4.0, 17.0],
+            "a mean over tokens in both": lambda: [4.0, 4.0],
+            "a mean over batches in both": lambda: [8.0, 8.0],
+            "perplexities of the tokens, averaged": lambda: [9.5, 17.0],
+            "sums of nats that are not divided": lambda: [256.0, 64.0],
+            "powers of 2, where 2 to that power is asked for": lambda: [2.0, 3.0],
+            "nats in the second number, where a perplexity is asked for": lambda: [
+                4.0,
+                3 * math.log(2),
+            ],
+        },
+        (
+            "How many nats do the four tokens cost together? Write ln 32 as a multiple of ln 2.",
+            "By token: divide by four. By batch: average the two means.",
+            "The perplexity is e to that power; e to the power n ln 2 is 2 to the power n.",
         ),
     ),
     Exercise(

@@ -49,9 +49,9 @@ def explore_caption(
     state = {
         "text": examples[0],
         "layer": num_layers - 1,
-        "head": "head 0",
-        "side": "german",
-        "chosen": max(0, len(read) - 3),  # the word before the full stop
+        "head": "all heads",
+        "side": "english",
+        "chosen": 0,
     }
     written = [*translation.split(), "<eos>"][: cross.shape[2]]
     picture = _lines(cross[-1, :1].cpu(), read, written)
@@ -62,9 +62,9 @@ def explore_caption(
     )
     tries = [
         (
-            "All heads",
-            {"head": "all heads"},
-            "A colour for each head. Do they look at the same words?",
+            "One head",
+            {"head": "head 0"},
+            "Its lines cross where it reads the German in another order.",
         ),
         (
             "The layer below",
@@ -72,9 +72,9 @@ def explore_caption(
             "The first layer's lines. Are they as neat as the last one's?",
         ),
         (
-            "From the English side",
-            {"side": "english", "chosen": 1},
-            "What one English word was read from. Walk down the column.",
+            "From the German side",
+            {"side": "german", "chosen": 1},
+            "Which English words were read from one German word. Walk down the column.",
         ),
     ]
     weights = in_bits(numbers, BITS)
