@@ -4,10 +4,9 @@ import math
 
 import torch
 
-from d2lmini.check import properties
 from d2lmini.check.exercise import Exercise
 from d2lmini.check.subjects import Looker
-from d2lmini.exercises.positions import apart, encode
+from d2lmini.exercises.positions import encode
 from d2lmini.modern import rotate
 
 
@@ -15,18 +14,18 @@ def _random(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def _sequence_case(dice):
-    batch, steps, half = dice.sizes(3)
-    return (dice.normal(batch, steps, 2 * half),)
+def _offset_case(dice):
+    half = dice.number(1, 4)
+    return dice.normal(2 * half), dice.normal(2 * half), dice.number(0, 50)
 
 
 def _random(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def _sequence_case(dice):
-    batch, steps, half = dice.sizes(3)
-    return (dice.normal(batch, steps, 2 * half),)
+def _offset_case(dice):
+    half = dice.number(1, 4)
+    return dice.normal(2 * half), dice.normal(2 * half), dice.number(0, 50)
 
 
 def halves_of(d):
@@ -150,6 +149,17 @@ def turned(X, frequencies=None, positions=None):
     return torch.stack(pairs, dim=-1).flatten(2)  # (batch, steps, num_hiddens)
 
 
+def offset_score(q, k, offset, speeds=None, sines=1):
+    """Score of a query and a key, turned by their positions, from the distance alone."""
+    if speeds is None:
+        speeds = 10000 ** -(torch.arange(0, len(q), 2) / len(q))
+    x, y, u, v = q[0::2], q[1::2], k[0::2], k[1::2]
+    angles = offset * speeds
+    return (
+        (x * u + y * v) * angles.cos() + sines * (x * v - y * u) * angles.sin()
+    ).sum()
+
+
 def turned_from(X, start):
     """Rotate X as if its first step were at position start."""
     return rotate(X[:, None], start)[:, 0]  # for one head
@@ -174,45 +184,52 @@ def _scores_case(dice):
 EXERCISES = [
     Exercise(
         "long-1",
-        turned,
+        offset_score,
         [
-            (torch.tensor([[[0.0, 1.0], [0.0, 1.0]]]),),
-            (torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]),),
-            (_random(1, 3, 4),),
-            (_random(2, 3, 4),),
-            (_random(3, 6, 8),),
+            (torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0]), 1),
+            (torch.tensor([1.0, 0.0]), torch.tensor([1.0, 0.0]), 2),
+            (_random(4), _random(4, seed=1), 3),
+            (_random(8), _random(8, seed=1), 0),
+            (_random(8), _random(8, seed=2), 40),
         ],
         {
-            "a turn in the wrong direction": lambda X: turned(
-                X, positions=-torch.arange(X.shape[1])[:, None]
+            "a turn in the wrong direction: the key lies behind the query": (
+                lambda q, k, offset: offset_score(q, k, -offset)
             ),
-            "positions that are added": lambda X: encode(X, 0),
-            "a turn by the place in the batch; see chapter 3": lambda X: turned(
-                X, positions=torch.arange(len(X))[:, None, None]
+            "both turned by the offset, which changes no dot product": lambda q, k, offset: (
+                q @ k
             ),
-            "hands that all turn at the same speed": lambda X: turned(
-                X, frequencies=1.0
+            "the cosine alone": lambda q, k, offset: offset_score(
+                q, k, offset, sines=0
             ),
-            "an exponent that counts pairs: j / d instead of 2j / d": lambda X: turned(
-                X, 10000 ** -(torch.arange(X.shape[-1] // 2) / X.shape[-1])
+            "pairs that all turn at the same speed": (
+                lambda q, k, offset: offset_score(
+                    q, k, offset, speeds=torch.ones(len(q) // 2)
+                )
             ),
-            "pairs half the width apart, j and j + d / 2, not neighbours": lambda X: (
-                apart(turned(side_by_side(X)))
+            "an exponent that counts pairs: j / d instead of 2j / d": lambda q, k, offset: (
+                offset_score(
+                    q, k, offset, 10000 ** -(torch.arange(len(q) // 2) / len(q))
+                )
             ),
-            "the right pairs put back as all x, then all y": lambda X: apart(turned(X)),
+            "pairs half the width apart, j and j + d / 2, not neighbours": (
+                lambda q, k, offset: offset_score(
+                    side_by_side(q), side_by_side(k), offset
+                )
+            ),
+            "a score divided by the root of d, which is not asked for": (
+                lambda q, k, offset: offset_score(q, k, offset) / len(q) ** 0.5
+            ),
         },
         (
-            "Features 2j and 2j + 1 are the x and y of a hand; X[..., 0::2] are all the x.",
-            "Position i turns hand j by the angle i / 10000 ** (2j / d): x becomes "
-            "x * cos - y * sin.",
-            "y becomes x * sin + y * cos. Stack the two along a new last axis and flatten(2).",
+            "Begin with one pair: write out (x cos a - y sin a, x sin a + y cos a), the query "
+            "turned by a, and its product with the key (u, v).",
+            "Only the difference of the two turns is left: turn the query by the offset times "
+            "the pair's speed, and leave the key as it is.",
+            "Collect what stands before the cosine and what stands before the sine, for each "
+            "pair; X[0::2] are all the x. Then add up the pairs.",
         ),
-        properties=(
-            lambda answer: properties.batch_independent(
-                lambda X, mask=None: answer(X), _random(3, 4, 8)
-            ),
-        ),
-        draw=_sequence_case,
+        draw=_offset_case,
     ),
     Exercise(
         "long-2",
