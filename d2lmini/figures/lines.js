@@ -73,6 +73,9 @@ export function lines({ title, xIs, onReach }) {
         String(x.at(-1))),
       draw("text", { x: (WIDTH + LEFT) / 2, y: HEIGHT - 4, "text-anchor": "middle" }, xIs),
       ...names.map((name, i) => draw("path", { class: `curve curve-${i}`, d: path(series[name]) })),
+      ...names.flatMap((name, i) => series[name].flatMap((v, k, all) => // a point without neighbours
+        Number.isFinite(v) && ![all[k - 1], all[k + 1]].some(Number.isFinite)
+          ? [draw("circle", { class: `curve curve-${i}`, cx: place(k), cy: height(v), r: 2 })] : [])),
     );
     marker.setAttribute("x1", place(at));
     marker.setAttribute("x2", place(at));
