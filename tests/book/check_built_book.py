@@ -5,6 +5,8 @@ exists, every picture has a text, every plot a partner for the dark theme, exerc
 numbers of the notebooks, and no page is too heavy.
 """
 
+import html
+import json
 import re
 import sys
 from html.parser import HTMLParser
@@ -121,6 +123,23 @@ def lost_from_notebooks(root):
                 yield f"{path.name}: no page has {page}#{place}"
 
 
+def lost_code(root):
+    """One line for each shown cell of a notebook whose code is not on its page."""
+    for path in sorted((root / "_sources" / "book").glob("*.ipynb")):
+        text = (root / "book" / f"{path.stem}.html").read_text(encoding="utf-8")
+        shown = "".join(html.unescape(re.sub(r"<[^>]+>", "", text)).split())
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            tags = {*cell["metadata"].get("tags", ())}
+            if cell["cell_type"] == "code" and not tags & {
+                "remove-cell",
+                "remove-input",
+            }:
+                lines = [line for line in cell["source"] if not line.startswith("# ▸")]
+                code = "".join("".join(lines).split())
+                if code[:100] not in shown:
+                    yield f"{path.stem}: the cell {cell['id']} is not on the page"
+
+
 def misnumbered(root):
     """One line for each page whose exercises are not numbered as its notebook's are."""
     for page in EXERCISE_PAGES.values():
@@ -214,10 +233,10 @@ def main(root):
     if not (root / "index.html").exists():
         sys.exit(f"{root} holds no built book")
     root = root.resolve()
-    checks = problems, lost_from_notebooks, misnumbered, unknown_formulas
+    checks = problems, lost_from_notebooks, lost_code, misnumbered, unknown_formulas
     checks += unpaired, too_heavy
     found = [problem for check in checks for problem in check(root)]
-    in_order = "links, files, numbers, formulas, sizes and pictures are in order"
+    in_order = "links, files, code, numbers, formulas, sizes and pictures are in order"
     print("\n".join(found) or f"{root}: {in_order}")
     sys.exit(bool(found))
 

@@ -62,6 +62,19 @@ def test_closed_code_joins_a_closed_cell_that_prints():
     )
 
 
+def test_no_code_is_lost_on_the_way():
+    imports, data = cell("Imports", "all"), cell("Code: the data", "input", False)
+    plot = cell("Code: plot", "input")
+    said = "".join(part.astext() for part in folded(imports, data, plot))
+    for what in (
+        "code of Imports",
+        "output of Imports",
+        "code of Code: the data",
+        "code of Code: plot",
+    ):
+        assert what in said
+
+
 def test_what_is_in_sight_stays_where_it_is():
     printed, text, closed = (
         cell("A", "input"),

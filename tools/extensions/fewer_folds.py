@@ -22,7 +22,8 @@ class FewerFolds(SphinxPostTransform):
         for cell in list(self.document.findall(nodes.container)):
             while cell.parent and is_closed(cell) and (following := after(cell)):
                 if not has_output(cell) and mode(following) in ("all", "input"):
-                    following[0].insert(0, cell[0].children)
+                    code = [line for part in cell for line in part.children]
+                    following[0].insert(0, code)
                     join_titles(cell, following, kept=following)
                 elif is_closed(following):
                     cell += following.children
@@ -51,7 +52,8 @@ def mode(node):
 
 
 def has_output(cell):
-    return cell[-1].get("nb_element") == "cell_code_output" and bool(cell[-1].children)
+    outputs = (part for part in cell if part.get("nb_element") == "cell_code_output")
+    return any(output.children for output in outputs)
 
 
 def is_closed(node):
