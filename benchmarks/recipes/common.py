@@ -61,6 +61,7 @@ WITHOUT_DATA = {
     "parts",
     "pictures",
     "rates",
+    "rates-shared",
     "readers",
     "recall",
     "reversing",

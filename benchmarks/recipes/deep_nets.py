@@ -31,6 +31,10 @@ EXPERIMENTS = {
         )
         for lr in (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)
     ],
+    # Post-norm, without what a layer adds to all points alike
+    "rates-shared": [
+        {"net": "shared part out", **HUNDRED, "lr": lr} for lr in (0.001, 0.003, 0.01)
+    ],
     # Shortcuts, given more training steps, or with clipped gradients; post-norm with a warm-up
     "rates-more": [
         {"net": "post-norm", **HUNDRED, "lr": lr, "steps": 600, "warm": 300}
@@ -55,6 +59,7 @@ RECIPES = {
     "deep-nets": {"lr": 0.003, "steps": [*STEPS]},
     "changed": {"lr": 0.003, "steps": [*STEPS]},
     "rates": {"steps": [600]},
+    "rates-shared": {"steps": [600]},
     "rates-more": {"losses": "after each hundred training steps"},
     "rates-longer": {"losses": "after each hundred training steps"},
 }
@@ -72,7 +77,7 @@ def run(seed, net, depth, eps, lr=None, steps=None, **how):
     torch.set_num_threads(1)
     chapter = from_chapter(
         CHAPTERS["addnorm"], "DeepNet", "points", "wanted", "learn", "last_losses",
-        "he_start", "ResidualNet", "NormedNet",
+        "he_start", "ResidualNet", "NormedNet", "SharedOut",
     )  # fmt: skip
 
     class DividedPostNorm(chapter["DeepNet"]):
@@ -122,6 +127,7 @@ def run(seed, net, depth, eps, lr=None, steps=None, **how):
         "scaled shortcuts": ScaledNet,
         "post-norm": lambda depth: chapter["NormedNet"](depth, "post-norm"),
         "smaller additions": DividedPostNorm,
+        "shared part out": chapter["SharedOut"],
         "pre-norm": lambda depth: chapter["NormedNet"](depth, "pre-norm"),
     }
     torch.manual_seed(seed)
