@@ -126,9 +126,9 @@ def write_numbers(axis, matrix, digits, dark_above):
 
 
 def show_curves(
-    x, curves, xlabel, ylabel, figsize=(5, 3), yscale="linear", xscale="linear"
+    x, curves, xlabel, ylabel, figsize=(5.6, 3), yscale="linear", xscale="linear"
 ):
-    """Plot labelled curves; several runs of a curve are shown as mean and spread.
+    """Plot curves, each with its name at its end; several runs become mean and spread.
 
     Args:
         x: (points,)
@@ -141,16 +141,17 @@ def show_curves(
     for label, y in curves.items():
         check_entries(f"curves[{label!r}]", np.atleast_2d(y)[0], len(x))
     with plt.rc_context(STYLE):
-        figure, axis = plt.subplots(figsize=figsize, layout="constrained")
+        _, axis = plt.subplots(figsize=figsize, layout="constrained")
+        ends = {}
         for style, (label, y) in zip(cycle(LINES), curves.items(), strict=False):
             runs = np.atleast_2d(y)
             mean = runs.mean(axis=0)
-            (line,) = axis.plot(x, mean, linestyle=style, label=label)
+            (ends[label],) = axis.plot(x, mean, linestyle=style)
             if len(runs) > 1:
                 sd = runs.std(axis=0, ddof=1)
                 # Not beyond the runs, which may be impossible, such as a negative loss.
                 band = np.clip([mean - sd, mean + sd], runs.min(0), runs.max(0))
-                axis.fill_between(x, *band, alpha=0.2, color=line.get_color())
+                axis.fill_between(x, *band, alpha=0.2, color=ends[label].get_color())
         axis.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
         if xscale == "log":
             axis.set_xticks(x, [f"{n:,}" for n in x])
@@ -162,11 +163,42 @@ def show_curves(
             axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axis.yaxis.set_major_formatter("{x:g}")
             axis.yaxis.set_minor_formatter(NullFormatter())
-        if len(curves) > 4:  # no corner holds so many names
-            figure.legend(frameon=False, loc="outside right center")
-        elif len(curves) > 1:
-            axis.legend(frameon=False)
+        if len(curves) > 1:
+            name_at_the_end(axis, ends)
         plt.show()
+
+
+def name_at_the_end(axis, lines):
+    """Write the name of each line where it ends, and lead the line there.
+
+    Args:
+        lines: name -> Line2D, each with a finite last point.
+    """
+    axis.set(xlim=axis.get_xlim(), ylim=axis.get_ylim())  # whatever is drawn beside
+    height = axis.figure.get_figheight() * 72 * 0.75  # points, about
+    to_axes = axis.transData + axis.transAxes.inverted()
+    ends = {
+        name: to_axes.transform((line.get_xdata()[-1], line.get_ydata()[-1]))
+        for name, line in lines.items()
+    }
+    names = sorted(ends, key=lambda name: ends[name][1])
+    sizes = [12 * (1 + name.count("\n")) / height for name in names]
+    places = [ends[name][1] for name in names]
+    for i in range(1, len(names)):  # no name on the one below it
+        gap = (sizes[i - 1] + sizes[i]) / 2
+        places[i] = max(places[i], places[i - 1] + gap)
+    for i in reversed(range(len(names))):  # nor above the plot
+        above = (
+            1 if i == len(names) - 1 else places[i + 1] - (sizes[i] + sizes[i + 1]) / 2
+        )
+        places[i] = min(places[i], above)
+    for name, place in zip(names, places, strict=True):
+        line = lines[name]
+        axis.plot(
+            [ends[name][0], 1.05], [ends[name][1], place], transform=axis.transAxes,
+            clip_on=False, color=line.get_color(), linestyle=line.get_linestyle(), lw=1,
+        )  # fmt: skip
+        axis.text(1.06, place, name, transform=axis.transAxes, va="center")
 
 
 def show_table(frame, digits):

@@ -69,7 +69,15 @@ def test_curves_show_mean_and_spread():
     assert axis.lines[0].get_ydata().tolist() == [2, 3]
     assert axis.lines[1].get_ydata().tolist() == [1, 2]
     assert len(axis.collections) == 1  # one band: a single run has no spread
-    assert {text.get_text() for text in axis.get_legend().get_texts()} == {"a", "b"}
+    names = {text.get_text(): text.get_position()[1] for text in axis.texts}
+    assert names.keys() == {"a", "b"} and names["a"] > names["b"]  # a ends above b
+
+
+def test_the_names_of_curves_that_meet_stand_apart():
+    curves = {name: [0, 1] for name in "abcd"}
+    (axis,) = drawn(show_curves, [1, 2], curves, "x", "y")
+    places = sorted(text.get_position()[1] for text in axis.texts)
+    assert (np.diff(places) > 0.04).all() and places[-1] <= 1
 
 
 def test_the_band_of_a_curve_stays_where_runs_were():
