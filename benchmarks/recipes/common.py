@@ -66,6 +66,7 @@ WITHOUT_DATA = {
     "recall",
     "reversing",
     "root",
+    "root-slow",
     "tiny",
 }  # random numbers only
 S1_SENTENCES = {

@@ -23,8 +23,14 @@ EXPERIMENTS = {
         for lr in (0.001, 0.01)
         for updates in UPDATES
     ],
+    # A fifth of the smaller rate, and up to five times the training steps
+    "root-slow": [
+        {"layer": layer, "lr": 0.0002, "updates": updates}
+        for layer in ("A both divided", "B neither", "D changes divided")
+        for updates in (4000, 20000)
+    ],
 }
-RECIPES = {"root": {"d_k": 128, "batch_size": 64}}
+RECIPES = dict.fromkeys(EXPERIMENTS, {"d_k": 128, "batch_size": 64})
 
 
 def run(seed, layer, lr, updates):
