@@ -30,7 +30,7 @@ EXPERIMENTS = {
         for updates in (4000, 20000)
     ],
 }
-RECIPES = dict.fromkeys(EXPERIMENTS, {"d_k": 128, "batch_size": 64})
+RECIPES = dict.fromkeys(EXPERIMENTS, {"d_k": 128, "words": 64, "batch_size": 32})
 
 
 def run(seed, layer, lr, updates):
