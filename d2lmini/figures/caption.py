@@ -50,7 +50,7 @@ def explore_caption(
         "text": examples[0],
         "layer": num_layers - 1,
         "head": "all heads",
-        "side": "english",
+        "side": "german",
         "chosen": 0,
     }
     written = [*translation.split(), "<eos>"][: cross.shape[2]]
@@ -72,9 +72,9 @@ def explore_caption(
             "The first layer's lines. Are they as neat as the last one's?",
         ),
         (
-            "From the German side",
-            {"side": "german", "chosen": 1},
-            "Which English words were read from one German word. Walk down the column.",
+            "From the English side",
+            {"side": "english", "chosen": 1},
+            "What one English word was read from. Walk down the column.",
         ),
     ]
     weights = in_bits(numbers, BITS)
