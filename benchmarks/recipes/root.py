@@ -30,7 +30,8 @@ EXPERIMENTS = {
         for updates in (4000, 20000)
     ],
 }
-RECIPES = dict.fromkeys(EXPERIMENTS, {"d_k": 128, "words": 64, "batch_size": 32})
+CONSTANTS = {"d_k": 128, "words": 64, "batch_size": 32}
+RECIPES = {name: CONSTANTS for name in EXPERIMENTS}
 
 
 def run(seed, layer, lr, updates):
