@@ -59,6 +59,13 @@ def said(element):
     return " ".join(element.get_text().split())
 
 
+def code_of(cell):
+    """The code of a cell without its checks, which nobody looks for."""
+    lines = cell.get_text().splitlines()
+    lines = [line for line in lines if not line.lstrip().startswith("assert ")]
+    return " ".join(" ".join(lines).split())
+
+
 def parts_of(html):
     """(anchor, heading, text) of each part of a page; the page itself has an empty anchor."""
     html = ARTICLE.search(html)[0]
@@ -77,7 +84,7 @@ def parts_of(html):
         title = re.sub(r"^(Exercise \S+) \((.*)\)$", r"\1 \2", said(heading))
         anchor = "" if heading.name == "h1" else part["id"]
         # Sentences first and unbroken, since excerpts are best taken from them.
-        cells = [said(cell.extract()) for cell in part.select(".cell_input")]
+        cells = [code_of(cell.extract()) for cell in part.select(".cell_input")]
         code = [text for text in cells if STUB not in text]
         found.append((anchor, title, " ".join([said(part), *code])))
         part.extract()
