@@ -19,15 +19,6 @@ def _offset_case(dice):
     return dice.normal(2 * half), dice.normal(2 * half), dice.number(0, 50)
 
 
-def _random(*shape, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
-
-
-def _offset_case(dice):
-    half = dice.number(1, 4)
-    return dice.normal(2 * half), dice.normal(2 * half), dice.number(0, 50)
-
-
 def halves_of(d):
     """The first features of all pairs of neighbours, then the second ones."""
     return [*range(0, d, 2), *range(1, d, 2)]
@@ -137,10 +128,9 @@ def _never_put_back(net):
     return found
 
 
-def turned(X, frequencies=None, positions=None):
+def turned(X, positions=None):
     """Rotate each pair of features by the position times its angle."""
-    if frequencies is None:
-        frequencies = 10000 ** -(torch.arange(0, X.shape[-1], 2) / X.shape[-1])
+    frequencies = 10000 ** -(torch.arange(0, X.shape[-1], 2) / X.shape[-1])
     if positions is None:
         positions = torch.arange(X.shape[1])[:, None]
     angle = positions * frequencies  # (steps, pairs)
