@@ -1,6 +1,6 @@
 """Plots of the book. Functions take arrays, never modules."""
 
-from itertools import cycle
+from itertools import cycle, pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -184,14 +184,12 @@ def name_at_the_end(axis, lines):
     names = sorted(ends, key=lambda name: ends[name][1])
     sizes = [12 * (1 + name.count("\n")) / height for name in names]
     places = [ends[name][1] for name in names]
-    for i in range(1, len(names)):  # no name on the one below it
-        gap = (sizes[i - 1] + sizes[i]) / 2
-        places[i] = max(places[i], places[i - 1] + gap)
-    for i in reversed(range(len(names))):  # nor above the plot
-        above = (
-            1 if i == len(names) - 1 else places[i + 1] - (sizes[i] + sizes[i + 1]) / 2
-        )
-        places[i] = min(places[i], above)
+    gaps = [(below + above) / 2 for below, above in pairwise(sizes)]
+    for i, gap in enumerate(gaps):  # no name on the one below it
+        places[i + 1] = max(places[i + 1], places[i] + gap)
+    places[-1] = min(places[-1], 1)  # nor above the plot
+    for i, gap in reversed([*enumerate(gaps)]):
+        places[i] = min(places[i], places[i + 1] - gap)
     for name, place in zip(names, places, strict=True):
         line = lines[name]
         axis.plot(
