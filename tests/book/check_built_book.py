@@ -1,8 +1,8 @@
 """Check the built pages: python tests/book/check_built_book.py _build/html
 
 Nothing is loaded from the network, and each page says so in its policy; every local link and file
-exists, every picture has a text, every plot a partner for the dark theme, exercises have the
-numbers of the notebooks, and no page is too heavy.
+exists, every picture has a text, every plot a partner for the dark theme, the code of each shown
+cell is there, exercises have the numbers of the notebooks, and no page is too heavy.
 """
 
 import html

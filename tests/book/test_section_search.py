@@ -9,6 +9,7 @@ PAGE = """<nav>contents</nav><article>
 <section id="padding"><h2>Padding</h2><p>So we <b>pad</b>, <span
 class="math"><math alttext="n \\times n"></math></span> times.</p><div class="cell"><div
 class="cell_input"><pre><span class="k">def</span> <span>pad</span>():
+assert not found
 </pre></div><div class="cell_output"><div class="output"><pre>0.731</pre></div></div></div>
 <p>Now
 <code>&lt;pad&gt;</code>.</p>
