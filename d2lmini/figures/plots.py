@@ -126,7 +126,7 @@ def write_numbers(axis, matrix, digits, dark_above):
 
 
 def show_curves(
-    x, curves, xlabel, ylabel, figsize=(5.6, 3), yscale="linear", xscale="linear"
+    x, curves, xlabel, ylabel, figsize=(5.4, 3), yscale="linear", xscale="linear"
 ):
     """Plot curves, each with its name at its end; several runs become mean and spread.
 
