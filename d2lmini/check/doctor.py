@@ -1,4 +1,4 @@
-"""What is wrong with a language model? One report on a whole model, whoever wrote it.
+"""What is wrong with a model? One report on the whole of it, whoever wrote it.
 
 Each examination changes something that must not matter, or compares two things that must agree,
 and says in a sentence what moved, what usually causes it, and where the book explains it.
@@ -17,8 +17,9 @@ from d2lmini.check.examinations import (
     WARNS,
     numbers,
 )
+from d2lmini.check.sources import OF_TRANSLATORS
 from d2lmini.check.trying import ERRORS, check_tried, same_draws
-from d2lmini.check.whole_models import Subject
+from d2lmini.check.whole_models import Subject, Translation
 from d2lmini.support.arguments import check_count
 
 
@@ -89,9 +90,49 @@ def language_model(
     check_tried(net=net)
     check_count("vocab_size", vocab_size, 2)
     check_count("num_steps", num_steps, 3)  # two earlier tokens, to exchange
-    subject = Subject(net, vocab_size, num_steps, batch_first)
+    return _examine(Subject(net, vocab_size, num_steps, batch_first), EXAMINATIONS)
+
+
+def translator(
+    net: Callable,
+    src_vocab_size: int,
+    tgt_vocab_size: int,
+    num_steps: int = 8,
+    batch_first: bool = True,
+    mask_means: str | None = None,
+) -> Report:
+    """Examine a model that scores the next target token, given a source and the target so far.
+
+    Nothing of it is changed: weights, mode and random numbers are afterwards as before.
+
+    Args:
+        net: net(src, tgt, src_valid_lens) -> logits (batch, steps, tgt_vocab_size), alone, first
+            in a tuple, or as the attribute `logits`; or an encoder-decoder of Hugging Face.
+        num_steps: length of the targets tried; the sources are one token shorter.
+        batch_first: False for a model that reads (steps, batch).
+        mask_means: for a model that takes a boolean mask of the source, (batch, source steps),
+            in place of valid lengths: "keep" if True means a real token, "block" if padding.
+    Shapes:
+        src: (batch, source steps), integers; tgt: (batch, steps); src_valid_lens: (batch,)
+    Raises:
+        ValueError: the logits have another shape, or mask_means is something else.
+    Source: chapter 8.
+    """
+    check_tried(net=net)
+    check_count("src_vocab_size", src_vocab_size, 2)
+    check_count("tgt_vocab_size", tgt_vocab_size, 2)
+    check_count("num_steps", num_steps, 5)  # sources of two tokens and padding
+    if mask_means not in (None, "keep", "block"):
+        raise ValueError(f'mask_means ({mask_means!r}) must be None, "keep" or "block"')
+    subject = Translation(
+        net, src_vocab_size, tgt_vocab_size, num_steps, batch_first, mask_means
+    )
+    return _examine(subject, OF_TRANSLATORS)
+
+
+def _examine(subject, examinations) -> Report:
     findings = []
-    for examine in EXAMINATIONS:
+    for examine in examinations:
         name = examine.__name__.replace("_", " ")
         try:
             with same_draws(subject.tokens):

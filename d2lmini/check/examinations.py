@@ -6,17 +6,23 @@ hold also what usually causes it, likeliest first, and where the book explains i
 
 import copy
 import math
-from collections import Counter
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from d2lmini.check.gradients import leaves_of
-from d2lmini.check.trying import ERRORS, call, difference, largest, mode, rounding
-from d2lmini.check.whole_models import culprit, logits_of, traced
+from d2lmini.check.stacks import layers
+from d2lmini.check.trying import ERRORS, difference, largest, mode, rounding
+from d2lmini.check.whole_models import (
+    FAILS,
+    HOLDS,
+    UNTRIED,
+    WARNS,
+    culprit,
+    traced,
+)
 
-FAILS, WARNS, UNTRIED, HOLDS = "FAILS", "warning", "not tried", "holds"
 AXES = (
     "batch and steps exchanged (batch_first), positions added on the batch axis, or a view that "
     "mixes axes"
@@ -26,10 +32,7 @@ AXES = (
 def eval_mode(subject):
     """Two calls on the same tokens agree."""
     with mode(subject.net, training=False), torch.no_grad():
-        first, second = (
-            logits_of(subject.net, subject.tokens, subject.batch_first)
-            for _ in range(2)
-        )
+        first, second = (subject.read(subject.net, subject.tokens) for _ in range(2))
     size = largest(difference(first, second))
     if size > rounding(first):
         sentence = f"Two calls on the same tokens differ by {size:.2g} in eval mode."
@@ -59,7 +62,7 @@ def _strangers(subject):
     if not subject.is_module:
         return False
     with mode(subject.net, training=False):
-        logits = logits_of(subject.net, subject.tokens, subject.batch_first)
+        logits = subject.read(subject.net, subject.tokens)
     known = {id(parameter) for parameter in subject.net.parameters()}
     return any(id(leaf) not in known for leaf in leaves_of(logits))
 
@@ -77,7 +80,7 @@ def future(subject):
     if not leaks.any():
         return HOLDS, "No output depends on a later token."
     row, column = leaks.nonzero()[0].tolist()
-    sentence = f"Changing token {column} moves the output at position {row}"
+    sentence = f"Changing {subject.token} {column} moves the output at position {row}"
     changed = torch.cat([tokens[:, :-1], subject.other(tokens)[:, -1:]], dim=1)
     found = culprit(subject, tokens, changed, (slice(None), slice(0, last)))
     if found:
@@ -112,13 +115,13 @@ def past(subject):
     if not blind:
         return HOLDS, "The last output depends on all tokens."
     if blind == [steps - 1]:
-        sentence = "The last output does not depend on the last token."
+        sentence = f"The last output does not depend on the last {subject.token}."
         return FAILS, sentence, "tokens that are shifted twice", "chapter 9, The shift"
     if len(blind) >= steps - 1:
-        sentence = "The last output depends on no earlier token."
+        sentence = f"The last output depends on no earlier {subject.token}."
         cause = "attention whose output is lost or zero, or a mask that is inverted"
         return FAILS, sentence, cause, "chapter 8, What one batch does not show"
-    sentence = f"The last output does not depend on tokens {blind}."
+    sentence = f"The last output does not depend on {subject.token}s {blind}."
     return WARNS, sentence, "a window, or a mask that hides too much", "chapter 16"
 
 
@@ -156,25 +159,20 @@ def length(subject):
 
 def batch(subject):
     """A text has the same output in any company."""
-    tokens = subject.tokens
-    changed = torch.cat([tokens[:1], subject.other(tokens)[1:]])
     for is_training in (False, True):
-        with mode(subject.net, is_training):
-            net = subject.net
-            pair = [
-                call(lambda t, net=net: logits_of(net, t, subject.batch_first), t)[:1]
-                for t in (tokens, changed)
-            ]
-        size = largest(difference(*pair))
-        if size > rounding(pair[0]):
+        here = subject(subject.tokens, is_training)[0]
+        company, tokens = subject.in_other_company()
+        size = largest(difference(company(tokens, is_training)[0], here))
+        if size > rounding(here):
             when = "in training mode" if is_training else "in eval mode"
             sentence = (
                 f"Other texts in the batch move this one's output by {size:.2g} {when}."
             )
             cause = "batch normalisation" if is_training else AXES
             return FAILS, sentence, cause, "chapter 7, Which norm; museum, 8 and 12"
-    one_by_one = torch.cat([subject(text[None]) for text in tokens])
-    alone = largest(difference(one_by_one, subject(tokens)))
+    parts = [subject.part(slice(i, i + 1)) for i in range(len(subject.tokens))]
+    one_by_one = torch.cat([alone(text) for alone, text in parts])
+    alone = largest(difference(one_by_one, subject(subject.tokens)))
     if alone > rounding(one_by_one):
         sentence = f"Alone, a text has outputs that differ by {alone:.2g}."
         return FAILS, sentence, AXES, "chapter 3, Adding them; museum, 8"
@@ -211,7 +209,7 @@ def logits_and_gradients(subject, kind):
     if subject.is_module:
         net = copy.deepcopy(net).to(kind)
     with mode(net, training=False):
-        logits = logits_of(net, subject.tokens, subject.batch_first)
+        logits = subject.read(net, subject.tokens)
     if subject.is_module and logits.requires_grad:
         logits.float().square().mean().backward()
         grads = [p.grad for p in net.parameters() if p.grad is not None]
@@ -223,11 +221,14 @@ def parameters(subject):
     """Each parameter that may be trained gets a gradient."""
     if not subject.is_module:
         return UNTRIED, "net is no nn.Module, so its parameters are unknown."
+    if listed := in_a_list(subject.net):
+        sentence = (
+            f"Layers lie in a plain list, {listed}, where no optimiser finds them."
+        )
+        return FAILS, sentence, "a list in place of nn.ModuleList", "museum, 10"
     net = copy.deepcopy(subject.net)
     with mode(net, training=False):
-        loss = _loss(
-            logits_of(net, subject.tokens, subject.batch_first), subject.tokens
-        )
+        loss = _loss(subject.read(net, subject.tokens), subject.tokens)
     names = [name for name, p in net.named_parameters() if p.requires_grad]
     if not names or not loss.requires_grad:
         return UNTRIED, "No parameter asks for a gradient."
@@ -244,57 +245,6 @@ def parameters(subject):
     else:
         cause = "a part that is built and not used"
     return FAILS, sentence, cause, "chapter 8, What one batch does not show"
-
-
-def layers(subject):
-    """Layers have weights of their own, and different ones."""
-    if not subject.is_module:
-        return UNTRIED, "net is no nn.Module."
-    for name, stack in subject.net.named_modules():
-        if not isinstance(stack, nn.ModuleList | nn.Sequential) or len(stack) < 2:
-            continue
-        first, *rest = stack
-        if any(layer is first for layer in rest):
-            sentence = f"{name} holds one layer {sum(x is first for x in stack)} times."
-            cause = "[layer] * N, or layers that share their weights on purpose"
-            return WARNS, sentence, cause, "museum, 18"
-        same = [layer for layer in rest if _equal(first, layer)]
-        if same:
-            sentence = f"{len(same) + 1} layers of {name} have equal weights."
-            cause = "deepcopy of one layer, weights set by one seed, or layers trained alike"
-            return WARNS, sentence, cause, "museum, 19"
-    own = [
-        m
-        for m in subject.net.modules()
-        if any(True for _ in m.parameters(recurse=False))
-    ]
-    counts = Counter()
-    hooks = [
-        m.register_forward_pre_hook(lambda m, _: counts.update([id(m)])) for m in own
-    ]
-    try:
-        subject(subject.tokens)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    names = {id(m): name for name, m in subject.net.named_modules()}
-    if twice := [names[key] for key, times in counts.items() if times > 1]:
-        sentence = f"{twice[0]} is called {max(counts.values())} times for one text."
-        return (
-            WARNS,
-            sentence,
-            "one layer used N times, or weights shared on purpose",
-            "museum, 18",
-        )
-    return HOLDS, "Layers have weights of their own, and different ones."
-
-
-def _equal(one, other):
-    """Whether two layers have the same matrices, other than constant ones."""
-    pairs = [*zip(one.parameters(), other.parameters(), strict=False)]
-    matrices = [(a, b) for a, b in pairs if a.dim() > 1 and a.shape == b.shape]
-    varied = [(a, b) for a, b in matrices if a.numel() > 1 and a.min() < a.max()]
-    return bool(varied) and all(torch.equal(a, b) for a, b in varied)
 
 
 def _loss(logits, tokens):
@@ -329,9 +279,7 @@ def by_heart(subject, num_steps=150):
     optimizer = torch.optim.Adam(parameters, lr=0.003)
     with mode(net, training=False):
         for _ in range(num_steps):
-            loss = _loss(
-                logits_of(net, subject.tokens, subject.batch_first), subject.tokens
-            )
+            loss = _loss(subject.read(net, subject.tokens), subject.tokens)
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(parameters, 1.0)

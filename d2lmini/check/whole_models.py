@@ -1,27 +1,32 @@
-"""A whole language model, called in one way, and the part of it in which something first moves."""
+"""A whole model, called in one way, and the part of it in which something first moves."""
+
+import copy
 
 import torch
 from torch import Tensor, nn
 
 from d2lmini.check.trying import call, difference, largest, mode, rounding
 
+FAILS, WARNS, UNTRIED, HOLDS = "FAILS", "warning", "not tried", "holds"  # verdicts
+
 
 class Subject:
-    """The model, called in one way: (batch, steps) ids -> (batch, steps, vocab_size)."""
+    """A language model, called in one way: (batch, steps) ids -> (batch, steps, vocab_size)."""
+
+    token = "token"  # what is changed, in sentences
 
     def __init__(self, net, vocab_size, num_steps, batch_first):
         self.net, self.vocab_size, self.batch_first = net, vocab_size, batch_first
-        generator = torch.Generator().manual_seed(0)
-        rows = [torch.randperm(max(vocab_size, num_steps), generator=generator)
-                for _ in range(3)]  # fmt: skip
-        tokens = torch.stack([row[:num_steps] for row in rows]) % vocab_size
-        self.tokens = tokens.to(
-            self.device
-        )  # (3, num_steps), different ones if they are enough
-        shape = tuple(self(self.tokens).shape)
-        due = (*self.tokens.shape, vocab_size)
+        self.tokens = texts(vocab_size, num_steps).to(self.device)
+        self.check_shape("net(tokens)")
+
+    def check_shape(self, called):
+        shape, due = (
+            tuple(self(self.tokens).shape),
+            (*self.tokens.shape, self.vocab_size),
+        )
         if shape != due:
-            raise ValueError(f"net(tokens) has the shape {shape}, and must have {due}")
+            raise ValueError(f"{called} has the shape {shape}, and must have {due}")
 
     @property
     def device(self):
@@ -32,13 +37,27 @@ class Subject:
     def is_module(self):
         return isinstance(self.net, nn.Module)
 
-    def __call__(self, tokens):
-        with mode(self.net, training=False):
-            return call(lambda t: logits_of(self.net, t, self.batch_first), tokens)
+    def read(self, net, tokens):
+        """The logits of net, which is the subject's or a copy of it."""
+        return logits_of(
+            net(tokens if self.batch_first else tokens.T), self.batch_first
+        )
+
+    def __call__(self, tokens, training=False):
+        with mode(self.net, training):
+            return call(lambda tokens: self.read(self.net, tokens), tokens)
 
     def other(self, tokens):
         """Tokens that differ from these everywhere."""
-        return (tokens + 1 + tokens % (self.vocab_size - 1)) % self.vocab_size
+        return others(tokens, self.vocab_size)
+
+    def part(self, rows):
+        """The same model with some of its texts, and these."""
+        return self, self.tokens[rows]
+
+    def in_other_company(self):
+        """The same model and texts, all but the first of them others."""
+        return self, torch.cat([self.tokens[:1], self.other(self.tokens)[1:]])
 
     def moved(self, tokens, before=None):
         """How far each position of each text moves (batch, steps), and what rounding may do."""
@@ -46,15 +65,79 @@ class Subject:
         return difference(self(tokens), before).amax(-1), rounding(before)
 
 
-def logits_of(net, tokens, batch_first=True) -> Tensor:
+class Translation(Subject):
+    """A translator: its target is examined as a text is, beside a source that stays the same."""
+
+    token = "target token"
+
+    def __init__(
+        self, net, src_vocab_size, tgt_vocab_size, num_steps, batch_first, mask_means
+    ):
+        self.net, self.vocab_size, self.batch_first = net, tgt_vocab_size, batch_first
+        self.src_vocab_size, self.mask_means = src_vocab_size, mask_means
+        self.tokens = texts(tgt_vocab_size, num_steps).to(self.device)
+        # one step less than the target has, so that shapes tell them apart
+        self.source = texts(src_vocab_size, num_steps - 1).to(self.device)
+        steps = num_steps - 1
+        self.lens = torch.tensor([steps, steps - 1, steps - 2], device=self.device)
+        called = {None: "src_valid_lens"}.get(mask_means, "src_mask")
+        self.check_shape(f"net(src, tgt, {called})")
+
+    def read(self, net, tokens):
+        steps = torch.arange(self.source.shape[1], device=self.device)
+        real = steps < self.lens[:, None]  # (batch, source steps)
+        if getattr(getattr(net, "config", None), "is_encoder_decoder", False):
+            output = net(
+                input_ids=self.source, attention_mask=real.long(),
+                decoder_input_ids=tokens, use_cache=False,
+            )  # fmt: skip
+            return logits_of(output)
+        given = {None: self.lens, "keep": real, "block": ~real}[self.mask_means]
+        if self.batch_first:
+            return logits_of(net(self.source, tokens, given))
+        return logits_of(net(self.source.T, tokens.T, given), batch_first=False)
+
+    def given(self, **changes):
+        """The same translator with another source."""
+        changed = copy.copy(self)
+        vars(changed).update(changes)
+        return changed
+
+    def part(self, rows):
+        """The same translator with some of its pairs, and their targets."""
+        pairs = self.given(source=self.source[rows], lens=self.lens[rows])
+        return pairs, self.tokens[rows]
+
+    def in_other_company(self):
+        """The same translator and pairs, all but the first of them others."""
+        source = others(self.source, self.src_vocab_size)
+        source = torch.cat([self.source[:1], source[1:]])
+        lens = torch.cat([self.lens[:1], self.lens[1:].flip(0)])
+        _, tokens = super().in_other_company()
+        return self.given(source=source, lens=lens), tokens
+
+
+def texts(vocab_size, num_steps) -> Tensor:
+    """Three texts (3, num_steps), each of different tokens if the vocabulary has enough."""
+    generator = torch.Generator().manual_seed(0)
+    most = max(vocab_size, num_steps)
+    rows = [torch.randperm(most, generator=generator)[:num_steps] for _ in range(3)]
+    return torch.stack(rows) % vocab_size
+
+
+def others(tokens, vocab_size):
+    """Tokens that differ from these everywhere."""
+    return (tokens + 1 + tokens % (vocab_size - 1)) % vocab_size
+
+
+def logits_of(output, batch_first=True) -> Tensor:
     """The logits (batch, steps, vocab_size) in what a model returns."""
-    output = net(tokens if batch_first else tokens.T)
     output = getattr(output, "logits", output)
     while isinstance(output, tuple | list):
         output = output[0]
     if not isinstance(output, Tensor):
         kind = type(output).__name__
-        raise TypeError(f"net(tokens) must return logits, a torch.Tensor, got a {kind}")
+        raise TypeError(f"net must return logits, a torch.Tensor, got a {kind}")
     return output if batch_first or output.dim() < 2 else output.transpose(0, 1)
 
 
@@ -62,7 +145,7 @@ def culprit(subject, before, after, places) -> tuple[str, nn.Module, list] | Non
     """The innermost part whose output moves at some places although its input does not there.
 
     Args:
-        before, after: token ids, or twice the same.
+        before, after: token ids.
         places: an index of (batch, steps), such as (slice(None), slice(0, 3)).
     Returns:
         its name, the part and the steps at which its output moves; None if there is no such

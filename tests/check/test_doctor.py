@@ -5,6 +5,7 @@ stands first names it.
 """
 
 import copy
+import functools
 import math
 
 import pytest
@@ -265,6 +266,11 @@ RIGHT = {
 }
 
 
+@functools.cache
+def examined(name):
+    return check.language_model(seeded(GPT, name), VOCAB)
+
+
 @for_each(RIGHT)
 def test_no_right_model_is_accused(name):
     make, told = RIGHT[name]
@@ -277,16 +283,14 @@ def test_no_right_model_is_accused(name):
 
 @for_each(FAULTS)
 def test_a_fault_is_found(name):
-    report = check.language_model(seeded(GPT, name), VOCAB)
-    verdicts = {found.name: found.verdict for found in report.findings}
-    assert verdicts[FAULTS[name][0]] in ("FAILS", "warning"), report
+    verdicts = {found.name: found.verdict for found in examined(name).findings}
+    assert verdicts[FAULTS[name][0]] in ("FAILS", "warning"), examined(name)
 
 
 def test_the_cause_that_stands_first_is_the_right_one_in_four_of_five():
     right = {}
     for name, (examination, word) in FAULTS.items():
-        report = check.language_model(seeded(GPT, name), VOCAB)
-        (found,) = (f for f in report.findings if f.name == examination)
+        (found,) = (f for f in examined(name).findings if f.name == examination)
         first = found.cause.split(", ")[0]
         right[name] = word in f"{found.sentence} {first}"
     wrong = [name for name, is_right in right.items() if not is_right]
