@@ -2,7 +2,7 @@
 
 from d2lmini.check.answers import picture
 from d2lmini.check.comparisons import incremental, matches, weights_explain_output
-from d2lmini.check.doctor import language_model, translator
+from d2lmini.check.doctor import attention, language_model, translator
 from d2lmini.check.gradients import every_parameter_trained, finite_gradients
 from d2lmini.check.properties import (
     as_block,

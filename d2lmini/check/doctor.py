@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from d2lmini.check.attentions import OF_ATTENTION, Attention
 from d2lmini.check.examinations import (
     EXAMINATIONS,
     FAILS,
@@ -130,12 +131,39 @@ def translator(
     return _examine(subject, OF_TRANSLATORS)
 
 
+def attention(
+    layer: Callable, num_hiddens: int = 16, mask_means: str = "keep"
+) -> Report:
+    """Examine an attention layer, or a function such as F.scaled_dot_product_attention.
+
+    Args:
+        layer: layer(queries, keys, values, mask) -> output, alone or first in a tuple; or an
+            nn.MultiheadAttention.
+        num_hiddens: width of the queries, keys and values.
+        mask_means: "keep" if True in a boolean mask means that a key may be seen, "block" if it
+            may not. (For nn.MultiheadAttention it is known.)
+    Shapes:
+        queries, output: (batch, queries, num_hiddens) for a module, for a function
+            (batch, heads, queries, num_hiddens); keys, values: likewise
+        mask: (batch, 1, queries, keys); if the layer refuses it, (batch, queries, keys)
+    Raises:
+        ValueError: the output has another shape, or mask_means is something else.
+    Source: chapter 5.
+    """
+    check_tried(layer=layer)
+    check_count("num_hiddens", num_hiddens, 2)
+    if mask_means not in ("keep", "block"):
+        raise ValueError(f'mask_means ({mask_means!r}) must be "keep" or "block"')
+    return _examine(Attention(layer, num_hiddens, mask_means), OF_ATTENTION)
+
+
 def _examine(subject, examinations) -> Report:
+    """Take the examinations one by one; one that raises an error is not tried, and says so."""
     findings = []
     for examine in examinations:
         name = examine.__name__.replace("_", " ")
         try:
-            with same_draws(subject.tokens):
+            with same_draws(*subject.inputs):
                 found = examine(subject)
         except ERRORS as error:
             text = str(error).partition("\n")[0]

@@ -111,6 +111,7 @@ def _why_padding_matters(subject, changed, new, padding, limit):
 
 
 def _steps(subject):
+    """The steps of the source, 0, 1, ..."""
     return torch.arange(subject.source.shape[1], device=subject.device)
 
 
@@ -139,6 +140,7 @@ def _parts_that_move(subject, changed):
 
 
 def _where_it_moves(a, b):
+    """The places (batch, steps) at which two tensors differ."""
     moved = difference(a, b).reshape(*a.shape[:2], -1).amax(-1)
     return moved.to(a.device) > rounding(a)
 

@@ -57,7 +57,8 @@ def check_tried(X=None, **blocks) -> None:
             )
 
 
-ERRORS = RuntimeError, ValueError, TypeError, IndexError  # that a block may raise
+# that a block may raise
+ERRORS = RuntimeError, ValueError, TypeError, IndexError, AssertionError
 
 
 def raised(name: str, doing: str, error: Exception) -> Result:

@@ -29,6 +29,10 @@ class Subject:
             raise ValueError(f"{called} has the shape {shape}, and must have {due}")
 
     @property
+    def inputs(self):
+        return (self.tokens,)
+
+    @property
     def device(self):
         parameters = self.net.parameters() if self.is_module else iter(())
         return next((p.device for p in parameters), torch.device("cpu"))
