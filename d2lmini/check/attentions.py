@@ -1,5 +1,6 @@
 """An attention layer, called in one way, and its examinations; see examinations.py."""
 
+import copy
 import math
 
 import torch
@@ -146,10 +147,11 @@ def mask(subject):
 
 def queries(subject):
     """Each output depends on its own query, and on no other."""
-    moves = torch.stack(
-        [subject.moved(queries=_others(subject.inputs[0], q)) for q in range(QUERIES)],
-        dim=-1,
-    )  # (batch, outputs, queries)
+    open_to_all = copy.copy(subject)
+    open_to_all.mask = torch.ones_like(subject.mask)
+    others = (_others(subject.inputs[0], q) for q in range(QUERIES))
+    moves = torch.stack([open_to_all.moved(queries=X) for X in others], dim=-1)
+    # moves: (batch, outputs, queries)
     own = torch.eye(QUERIES, dtype=torch.bool).to(moves.device)
     if (moves & ~own).any():
         _, row, query = (moves & ~own).nonzero()[0].tolist()
