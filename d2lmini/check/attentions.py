@@ -192,7 +192,7 @@ def mean(subject):
         return HOLDS, "Where all values are equal, all outputs are."
     sentence = f"All values are equal, and outputs differ by {size:.2g}."
     cause = "a softmax over the wrong axis, none at all, or a mask that comes after it"
-    return FAILS, sentence, cause, "chapter 1, A weighted mean; museum, 3"
+    return FAILS, sentence, cause, "chapter 1, Query, key, value; museum, 3"
 
 
 def batch(subject):
@@ -233,7 +233,7 @@ def nothing_to_see(subject):
         return HOLDS, "A query that may see no key gets a finite output."
     sentence = "A query that may see no key gets an output that is not finite."
     cause = "-inf in a whole row, as in PyTorch's own layers: no row may be empty"
-    return WARNS, sentence, cause, "chapter 2, museum, 4"
+    return WARNS, sentence, cause, "chapter 2; museum, 4"
 
 
 def formula(subject):

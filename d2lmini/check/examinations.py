@@ -99,7 +99,7 @@ def future(subject):
     else:
         cause = "no causal mask there, a mask of the wrong shape, or one added after the softmax"
     sentence += "."
-    return FAILS, sentence, cause, "chapter 2, The future"
+    return FAILS, sentence, cause, "chapter 2, Blind to the future"
 
 
 def past(subject):
@@ -169,7 +169,12 @@ def batch(subject):
                 f"Other texts in the batch move this one's output by {size:.2g} {when}."
             )
             cause = "batch normalisation" if is_training else AXES
-            return FAILS, sentence, cause, "chapter 7, Which norm; museum, 8 and 12"
+            return (
+                FAILS,
+                sentence,
+                cause,
+                "chapter 7, Which numbers enter the mean; museum, 8 and 12",
+            )
     parts = [subject.part(slice(i, i + 1)) for i in range(len(subject.tokens))]
     one_by_one = torch.cat([alone(text) for alone, text in parts])
     alone = largest(difference(one_by_one, subject(subject.tokens)))
@@ -261,7 +266,7 @@ def first_loss(subject):
     sentence = f"The loss of random tokens is {loss:.2f}, and ln V {even:.2f}."
     if loss < 0.5 * even:
         cause = "a model that reads what it should predict"
-        return WARNS, sentence, cause, "chapter 2, The future"
+        return WARNS, sentence, cause, "chapter 2, Blind to the future"
     if loss > even + 1:
         cause = "a trained model, or weights that start too large"
         return WARNS, sentence, cause, "chapter 9, Step, run, curve"
@@ -317,7 +322,12 @@ def cache(subject):
                 if at_once == 1
                 else "a mask that is skipped, or not moved on, once there is a cache"
             )
-            return FAILS, sentence, cause, "chapter 8, the cache; museum, 16"
+            return (
+                FAILS,
+                sentence,
+                cause,
+                "chapter 8, Remembering what was computed: the cache; museum, 16",
+            )
     return HOLDS, "One token at a time, or two, gives what the whole text gives."
 
 

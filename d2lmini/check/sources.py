@@ -21,7 +21,12 @@ def source(subject):
     if len(blind) == steps:
         sentence = "The outputs do not depend on the source."
         cause = "cross-attention that is lost or reads the target, or an inverted mask"
-        return FAILS, sentence, cause, "chapter 8, Why a decoder needs two attentions"
+        return (
+            FAILS,
+            sentence,
+            cause,
+            "chapter 8, A decoder block, and why it has two attentions",
+        )
     sentence = f"No output depends on source tokens {blind}."
     if blind == [steps - 1]:
         cause = "a padding mask that ends one token early"
@@ -55,7 +60,7 @@ def encoder(subject):
         return HOLDS, "Source tokens are read in both directions."
     sentence = "Changing the last source token moves no part of the encoder at place 0."
     cause = "a causal mask in the encoder"
-    return WARNS, sentence, cause, "chapter 8, The encoder"
+    return WARNS, sentence, cause, "chapter 2, Blind to the future"
 
 
 def source_padding(subject):

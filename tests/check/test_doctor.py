@@ -6,7 +6,10 @@ stands first names it.
 
 import copy
 import functools
+import json
 import math
+import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -356,3 +359,30 @@ def test_models_that_cannot_be_examined_are_refused():
         check.language_model(net, VOCAB, num_steps=2)
     with pytest.raises(TypeError, match="must be a function or an instance"):
         check.language_model(GPT, VOCAB)
+
+
+def test_the_sections_named_in_a_report_exist():
+    book, package = Path(__file__).parents[2] / "book", Path(check.__file__).parent
+    headings = {
+        path.name[:2]: {
+            line.lstrip("# ")
+            for cell in json.loads(path.read_text("utf-8"))["cells"]
+            for line in "".join(cell["source"]).splitlines()
+            if line.startswith("#") and cell["cell_type"] == "markdown"
+        }
+        for path in book.glob("*.ipynb")
+    }
+    named = re.findall(
+        r'"((?:chapter \d|museum, )[^"]*)"',
+        "".join(path.read_text("utf-8") for path in package.glob("*.py")),
+    )
+    assert len(named) > 20
+    for section in "; ".join(named).split("; "):
+        chapter = re.fullmatch(r"chapter (\d+)(?:, (.+))?", section)
+        if chapter:
+            of_chapter = headings[f"{int(chapter[1]):02}"]
+            assert not chapter[2] or chapter[2] in of_chapter, section
+        else:
+            exhibits = {line.partition(" ·")[0] for line in headings["bu"]}
+            numbers = re.findall(r"\d+", section)
+            assert section.startswith("museum, ") and {*numbers} <= exhibits, section
