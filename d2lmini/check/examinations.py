@@ -5,6 +5,7 @@ hold also what usually causes it, likeliest first, and where the book explains i
 """
 
 import copy
+import inspect
 import math
 
 import torch
@@ -33,7 +34,7 @@ def eval_mode(subject):
     """Two calls on the same tokens agree."""
     with mode(subject.net, training=False), torch.no_grad():
         first, second = (subject.read(subject.net, subject.tokens) for _ in range(2))
-    size = largest(difference(first, second))
+    size = largest(difference(first.nan_to_num(), second.nan_to_num()))
     if size > rounding(first):
         sentence = f"Two calls on the same tokens differ by {size:.2g} in eval mode."
         cause = "F.dropout without training=self.training"
@@ -160,9 +161,10 @@ def length(subject):
 def batch(subject):
     """A text has the same output in any company."""
     for is_training in (False, True):
-        here = subject(subject.tokens, is_training)[0]
+        subject = subject.given(training=is_training)
+        here = subject(subject.tokens)[0]
         company, tokens = subject.in_other_company()
-        size = largest(difference(company(tokens, is_training)[0], here))
+        size = largest(difference(company(tokens)[0], here))
         if size > rounding(here):
             when = "in training mode" if is_training else "in eval mode"
             sentence = (
@@ -175,6 +177,7 @@ def batch(subject):
                 cause,
                 "chapter 7, Which numbers enter the mean; museum, 8 and 12",
             )
+    subject = subject.given(training=False)
     parts = [subject.part(slice(i, i + 1)) for i in range(len(subject.tokens))]
     one_by_one = torch.cat([alone(text) for alone, text in parts])
     alone = largest(difference(one_by_one, subject(subject.tokens)))
@@ -186,6 +189,17 @@ def batch(subject):
 
 def numbers(subject):
     """Logits and gradients are finite, also in 16 bits."""
+    with mode(subject.net, training=False), torch.no_grad():
+        logits = subject.read(subject.net, subject.tokens)
+    empty = (~logits.isfinite().all(-1)).any(0).nonzero().flatten().tolist()
+    if empty:
+        sentence = f"Logits are not finite at positions {empty}."
+        cause = "a row with nothing to attend to, or a logarithm or root of 0"
+        if empty == [len(logits[0]) - 1]:
+            cause = "a mask that is inverted, so that the last position may see nothing"
+        elif empty == [0]:
+            cause = "a mask that hides each position from itself, too"
+        return FAILS, sentence, cause, "chapter 2, Blind to the future; museum, 4"
     kinds = {
         "32 bits": torch.float32,
         "bfloat16": torch.bfloat16,
@@ -334,10 +348,12 @@ def cache(subject):
 def _with_cache(net):
     """How the model reads on from a cache: read(tokens, cache) -> (logits, cache)."""
     if hasattr(net, "config"):  # Hugging Face
+        named = inspect.signature(net.forward).parameters
+        keyword = next(n for n in ("cache", "past_key_values") if n in named)
 
         def read(tokens, cache):
-            output = net(tokens, past_key_values=cache, use_cache=True)
-            return output.logits, getattr(output, "past_key_values", None)
+            output = net(tokens, use_cache=True, **{keyword: cache})
+            return output.logits, getattr(output, keyword, None)
 
         return read
 

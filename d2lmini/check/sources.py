@@ -68,11 +68,14 @@ def source_padding(subject):
     padding = _steps(subject) >= subject.lens[:, None]
     new = others(subject.source, subject.src_vocab_size)
     changed = torch.where(padding, new, subject.source)
-    size, limit = _moved(subject, source=changed)
-    if size.max() > limit:
-        sentence = f"Padding of the source moves outputs by {size.max():.2g}"
-        cause, place = _why_padding_matters(subject, changed, new, padding, limit)
-        return FAILS, f"{sentence}{place}.", cause, "chapter 2, Padding; museum, 2"
+    for is_training, when in ((False, ""), (True, " in training mode")):
+        subject = subject.given(training=is_training)
+        size, limit = _moved(subject, source=changed)
+        if size.max() > limit:
+            sentence = f"Padding of the source moves outputs by {size.max():.2g}{when}"
+            cause, place = _why_padding_matters(subject, changed, new, padding, limit)
+            return FAILS, f"{sentence}{place}.", cause, "chapter 2, Padding; museum, 2"
+    subject = subject.given(training=False)
     longer = torch.cat([subject.source, subject.source[:, :1]], dim=1)
     size, limit = _moved(subject, source=longer)
     if size.max() > limit:

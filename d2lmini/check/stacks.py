@@ -29,7 +29,8 @@ def layers(subject):
         m
         for m in subject.net.modules()
         if any(True for _ in m.parameters(recurse=False))
-        and not isinstance(m, nn.RNNCellBase)  # called once a step
+        # called once a step, or for source and target
+        and not isinstance(m, nn.RNNCellBase | nn.Embedding)
     ]
     counts, last = Counter(), {}
 

@@ -14,6 +14,8 @@ class Subject:
     """A language model, called in one way: (batch, steps) ids -> (batch, steps, vocab_size)."""
 
     token = "token"  # what is changed, in sentences
+    training = False  # the mode in which it is called
+    with_grad = False  # PyTorch's layers take another path without
 
     def __init__(self, net, vocab_size, num_steps, batch_first):
         self.net, self.vocab_size, self.batch_first = net, vocab_size, batch_first
@@ -47,13 +49,25 @@ class Subject:
             net(tokens if self.batch_first else tokens.T), self.batch_first
         )
 
-    def __call__(self, tokens, training=False):
-        with mode(self.net, training):
-            return call(lambda tokens: self.read(self.net, tokens), tokens)
+    def __call__(self, tokens):
+        """The logits, 0 where they are no number: `numbers` says so, and the rest is compared."""
+
+        def read(tokens):
+            with torch.set_grad_enabled(self.with_grad):
+                return self.read(self.net, tokens).detach()
+
+        with mode(self.net, self.training):
+            return call(read, tokens).nan_to_num(nan=0.0)
 
     def other(self, tokens):
         """Tokens that differ from these everywhere."""
         return others(tokens, self.vocab_size)
+
+    def given(self, **changes):
+        """The same model in another mode, or with another source."""
+        changed = copy.copy(self)
+        vars(changed).update(changes)
+        return changed
 
     def part(self, rows):
         """The same model with some of its texts, and these."""
@@ -100,12 +114,6 @@ class Translation(Subject):
         if self.batch_first:
             return logits_of(net(self.source, tokens, given))
         return logits_of(net(self.source.T, tokens.T, given), batch_first=False)
-
-    def given(self, **changes):
-        """The same translator with another source."""
-        changed = copy.copy(self)
-        vars(changed).update(changes)
-        return changed
 
     def part(self, rows):
         """The same translator with some of its pairs, and their targets."""
