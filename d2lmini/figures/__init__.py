@@ -10,7 +10,7 @@ from importlib import import_module
 HOMES = {
     f"explore_{name}": name
     for name in (
-        "attention", "caption", "depth", "heads", "layers", "looks", "machine", "masks",
+        "attention", "bleu", "caption", "depth", "heads", "layers", "looks", "machine", "masks",
         "positions",
         "recall", "rounds", "sentence", "training", "translator", "units", "verdict", "walk",
         "writer",

@@ -30,7 +30,7 @@ function render({ model, el }) {
   const knows = dictionary((value) => state.set({ text: value }));
   const example = choice("Example",
     { "": "…", ...Object.fromEntries(examples.map((caption) => [caption, caption])) }, "",
-    (caption) => caption && state.set({ text: caption }));
+    (caption) => caption && state.set({ text: caption, side: "german", chosen: 0 }));
   const layer = choice("Layer", Array.from({ length: numLayers }, (_, l) => l), first.layer,
     (l) => state.set({ layer: Number(l) }));
   const head = choice("Lines of", Object.fromEntries([ALL, ...heads.map(nameOf)]
@@ -46,6 +46,7 @@ function render({ model, el }) {
   const lines = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   lines.setAttribute("preserveAspectRatio", "none");
   lines.setAttribute("aria-hidden", "true"); // the sentence below describes it
+  const links = steady(make("div", { className: "links" }, columns.german, lines, columns.english), 24.5);
   const frame = figure(model, el, {
     state,
     noteLines: 3,
@@ -53,7 +54,7 @@ function render({ model, el }) {
     controls: [text.element, knows.element, example.element, layer.element, head.element],
     parts: [
       make("div", { className: "wide" }, order, key),
-      steady(make("div", { className: "links" }, columns.german, lines, columns.english), 24.5),
+      links,
       make("div", { className: "wide controls instead" }, place, instead.element, leaveOut),
     ],
     help: "Point at a word to see its lines; choose it to keep them.",
@@ -62,7 +63,7 @@ function render({ model, el }) {
   let german = []; // the last valid caption
   let now = null; // the net's result for it
   let before = []; // the previous translation
-  let pointed = null; // { side, i }, the word under the pointer
+  let pointed = null; // { side, i }, under the pointer
 
   function put(words) {
     const { i } = chosenOf(state.get());
@@ -108,8 +109,7 @@ function render({ model, el }) {
   }
 
   const shownHeads = ({ head: name }) => heads.filter((h) => [ALL, nameOf(h)].includes(name));
-  // Weights (written, read) of one head
-  const weightsOf = (h) => now.weights[state.get().layer][h];
+  const weightsOf = (h) => now.weights[state.get().layer][h]; // (written, read)
 
   function explain({ side, i }) {
     const given = state.get();
@@ -137,6 +137,7 @@ function render({ model, el }) {
     const { side, i } = pointed ?? chosenOf(given);
     const [rows, keys] = [now.written.length, now.read.length];
     const height = Math.max(rows, keys);
+    links.style.setProperty("--rows", height); // long captions have lower rows
     lines.setAttribute("viewBox", `0 0 100 ${height}`);
     lines.style.height = `calc(${height} * var(--row))`;
     const drawn = [];
@@ -158,10 +159,7 @@ function render({ model, el }) {
     frame.explain(explain({ side, i }));
   }
 
-  const sides = {
-    german: () => now.read,
-    english: () => now.written,
-  };
+  const sides = { german: () => now.read, english: () => now.written };
   // Rebuild the buttons only if their number changes, so that they keep the focus.
   function list(side) {
     const words = sides[side]();

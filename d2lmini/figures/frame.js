@@ -80,14 +80,20 @@ export function figure(model, el, { brief, ...whole }) {
     state.set({ ...state.first, ...changes });
     said.textContent = notice;
   };
+  // What a try says holds for its state: its name stands before it, and its button looks pressed.
   const tries = (model.get("data").tries ?? []).map(({ name, set, notice }) => {
-    const button = make("button", { type: "button", className: "chip" }, name);
-    button.addEventListener("click", () => setUp(set, notice));
-    return button;
+    const button = make("button", { type: "button", className: "chip", "aria-pressed": "false" }, name);
+    button.addEventListener("click", () => setUp(set, `${name}: ${notice}`));
+    return { button, due: { ...state.first, ...set } };
   });
   const reset = make("button", { type: "button" }, "Reset");
   // Not disabled, which would lose the focus.
-  const mark = () => reset.setAttribute("aria-disabled", String(same(state.get(), state.first)));
+  const mark = () => {
+    reset.setAttribute("aria-disabled", String(same(state.get(), state.first)));
+    for (const { button, due } of tries) {
+      button.setAttribute("aria-pressed", String(same(state.get(), due)));
+    }
+  };
   reset.addEventListener("click", () => setUp({}, help));
   model.on("change:state", mark);
   mark();
@@ -100,7 +106,7 @@ export function figure(model, el, { brief, ...whole }) {
   el.classList.toggle("brief", Boolean(model.get("data").brief));
   el.replaceChildren(make("div", { className: "frame" },
     make("div", { className: "heading" }, make("p", { className: "title" }, title), reset),
-    ...(tries.length ? [make("div", { className: "tries" }, "Try this:", ...tries)] : []),
+    ...(tries.length ? [make("div", { className: "tries" }, "Try this:", ...tries.map(({ button }) => button))] : []),
     make("div", { className: "controls" }, ...controls),
     ...(state.refused.length ? [make("p", { className: "note refused" }, "The address asks for "
       + `what this figure does not have; ignored: ${state.refused.join(", ")}.`)] : []),

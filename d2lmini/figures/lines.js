@@ -68,6 +68,8 @@ export function lines({ title, xIs, onReach }) {
         y1: height(Math.max(low, Math.min(high, 0))), y2: height(Math.max(low, Math.min(high, 0))) }),
       draw("text", { x: LEFT - 4, y: TOP + 6, "text-anchor": "end" }, label(high)),
       draw("text", { x: LEFT - 4, y: HEIGHT - BOTTOM, "text-anchor": "end" }, label(low)),
+      ...(low < 0 && high > 0
+        ? [draw("text", { x: LEFT - 4, y: height(0) + 3, "text-anchor": "end" }, label(0))] : []),
       draw("text", { x: LEFT, y: HEIGHT - BOTTOM + 12 }, String(x[0])),
       draw("text", { x: WIDTH - RIGHT, y: HEIGHT - BOTTOM + 12, "text-anchor": "end" },
         String(x.at(-1))),

@@ -79,7 +79,8 @@ function render({ model, el }) {
       return `${name} writes ${digit} (probability ${show(probabilities[digit])})`;
     });
     const right = written.map((each) => each.filter(({ digit }, i) => digit === digits[i]).length);
-    const rest = read.join("") === text ? "" : ` Only the first ${n} digits count.`;
+    const rest = read.join("") === text ? "" : read.length < [...text].filter((c) => c >= "0" && c <= "9").length
+      ? ` Only the first ${n} digits count.` : " Only digits count.";
     frame.note(read.length < LEAST ? "Type two digits at least."
       : data.brief ? `Right of ${n} digits: one code ${right[0]}, attention ${right[1]}.${rest}`
       : `Place ${p} is a ${digits[p]}: ${said.join(", ")}.${rest}`);

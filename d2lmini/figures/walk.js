@@ -7,6 +7,7 @@ import { forecast } from "./forecast.js";
 import { draw, movable } from "./lines.js";
 
 const REACH = 17; // the picture extends from -REACH to REACH, in metres
+const EDGE = 13; // handles stay inside, so that a forecast does
 const HANDLES = { start: 0, middle: 0.5, end: 1 }; // positions on the path, as fractions of it
 const CIRCLES = { 0.5: "one half", 0.9: "nine tenths" };
 // How much each point of the path follows each handle: the parabola through the three
@@ -40,17 +41,19 @@ function render({ model, el }) {
   const paths = draw("g");
   const handles = Object.keys(HANDLES).map((name) => draw("circle",
     { class: "handle", r: 0.55, tabindex: 0, role: "application" }));
+  // A larger target for a finger
+  const around = handles.map(() => draw("circle", { class: "around", r: 1.6, fill: "transparent" }));
   const plane = draw("svg", { viewBox: `${-REACH} ${-REACH} ${2 * REACH} ${2 * REACH}`,
     class: "plane square", role: "group", "aria-label": "The square, seen from above" },
-  scene, paths, ...handles);
+  scene, paths, ...around, ...handles);
   const onReach = (said) => frame.explain(said);
   const looks = matrix({ title: "attention of the last position", rowsAre: "layer.head",
     columnsAre: "observed positions, counted back", onReach });
   looks.element.classList.add("dense");
-  const legend = make("p", { className: "axes" }, ...["forecast", "constant velocity",
-    "what happened"].flatMap((name, i) => [
-    i ? ", " : "", make("span", { className: `key curve-${i}` }), name]),
-  "; grey: people seen in training");
+  const key = (name, i) => [make("span", { className: `key curve-${i}` }), name];
+  const happens = make("span", {}, ", ", ...key("what happened", 2));
+  const legend = make("p", { className: "axes" }, ...key("forecast", 0), ", ",
+    ...key("constant velocity", 1), happens, "; grey: people seen in training");
   const frame = figure(model, el, {
     state,
     noteLines: 2,
@@ -99,12 +102,13 @@ function render({ model, el }) {
   function moveTo(n, x, y) {
     const now = state.get();
     const [ox, oy] = at(examples[now.example].past, Object.values(HANDLES)[n]);
-    const hold = (v) => Math.round(Math.max(-REACH, Math.min(REACH, v)) * 20) / 20;
+    const hold = (v) => Math.round(Math.max(-EDGE, Math.min(EDGE, v)) * 20) / 20;
     const [to, up] = onLand(hold(x), hold(y));
     state.set({ moved: now.moved.map((by, m) => (m === n ? [to - ox, up - oy] : by)) });
   }
-  handles.forEach((handle, n) => movable(handle, plane, { reach: REACH, step: 0.25,
-    to: (x, y) => moveTo(n, x, y), by: (dx, dy) => {
+  [...around, ...handles].forEach((target, i) => movable(target, plane, { reach: REACH, step: 0.25,
+    to: (x, y) => moveTo(i % handles.length, x, y), by: (dx, dy) => {
+      const n = i % handles.length;
       const [x, y] = at(bent(state.get()), Object.values(HANDLES)[n]);
       moveTo(n, x + dx, y + dy);
     } }));
@@ -128,10 +132,13 @@ function render({ model, el }) {
         ? [draw("circle", { class: "dot curve-2", cx: happened[t][0], cy: -happened[t][1], r: 0.3 })]
         : []),
       draw("circle", { class: "dot curve-0", cx: means[t][0], cy: -means[t][1], r: 0.3 }));
+    happens.hidden = !happened.length;
     Object.entries(HANDLES).forEach(([name, share], n) => {
       const [x, y] = at(bent(given), share);
-      handles[n].setAttribute("cx", x);
-      handles[n].setAttribute("cy", -y);
+      for (const target of [around[n], handles[n]]) {
+        target.setAttribute("cx", x);
+        target.setAttribute("cy", -y);
+      }
       handles[n].setAttribute("aria-label",
         `${name} of the observed path, at ${show(x)}, ${show(y)} metres`);
     });

@@ -148,7 +148,7 @@ function render({ model, el }) {
     const most = kinds.map((_, c) => Math.max(...tokens.map((_, t) => length(vector(t, c)))));
     kept.update({ rows: names, top: 1, digits: null,
       columns: kinds.map(({ layer, group, part }) => `${layer}.${group} ${NAMES[part]}`),
-      axes: "rows: tokens; columns: layer.head; a cell is a vector, the stronger the colour the longer",
+      axes: "rows: tokens; columns: layer.head; a cell is a vector: the deeper its colour, the longer",
       value: (t, c) => length(vector(t, c)) / most[c],
       explain: (t, c) => `${NAMES[kinds[c].part]} of “${names[t]}” in layer ${kinds[c].layer}, head ${
         kinds[c].group}, ${net.headSize} numbers: ${

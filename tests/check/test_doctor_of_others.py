@@ -98,4 +98,3 @@ def test_no_right_translator_is_accused(name):
     report = check.translator(seeded(TRANSLATORS[name]), VOCAB, VOCAB)
     assert report, report
     assert not warnings_of(report), report
-

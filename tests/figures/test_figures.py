@@ -94,6 +94,12 @@ def sentence():
     return figures.explore_sentence(translator.parts(), examples, look)
 
 
+def bleu():
+    return figures.explore_bleu(
+        "a b </script> .", {"go": "a b .", "<b>": "b </script>"}
+    )
+
+
 def looks():
     numbers = torch.Generator().manual_seed(0)
     weights = torch.rand(4, 3, 2, generator=numbers).softmax(-1)
@@ -153,8 +159,8 @@ def live_matrix(**form):
     return live(compute, same, **form)
 
 
-WITH_NETS = (caption, looks, machine, recall, rounds, sentence, training, translator, verdict, walk,
-             writer)  # fmt: skip
+WITH_NETS = (bleu, caption, looks, machine, recall, rounds, sentence, training, translator, verdict,
+             walk, writer)  # fmt: skip
 NAMES = [name for name in figures.__all__ if name.startswith("explore_")]
 FIGURES = {name: getattr(figures, name) for name in NAMES}
 FIGURES |= {f"explore_{make.__name__}": make for make in WITH_NETS}

@@ -152,7 +152,9 @@ def test_there_are_things_to_try_and_each_shows_something_else(show, make):
     for one in tries:
         button = buttons.get_by_text(one["name"], exact=True)
         button.click()
-        assert figure.locator(".explanation").inner_text() == one["notice"]
+        said = f"{one['name']}: {one['notice']}"
+        assert figure.locator(".explanation").inner_text() == said
+        assert button.get_attribute("aria-pressed") == "true"
         assert {**made.state, **one["set"]} != made.state
         assert seen(figure) != first, one["name"]
     assert not any(one["set"].keys() - made.state.keys() for one in tries)

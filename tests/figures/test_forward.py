@@ -29,6 +29,7 @@ from d2lmini.tasks.trajectories import Forecaster, PathEncoder, constant_velocit
 from d2lmini.tasks.translator import SubwordTranslator
 from d2lmini.training import train_seq2seq
 from d2lmini.transformer import EncoderDecoder, TransformerDecoder, TransformerEncoder
+from d2lmini.translation import corpus_bleu
 
 NUM_HEADS, NUM_LAYERS, NUM_STEPS = 4, 2, 10
 
@@ -582,3 +583,21 @@ class Copier(torch.nn.Module):
             read = logits[-1].argmax(-1)
         self.weights = torch.cat(weights, 1)
         return torch.cat(logits, 1).softmax(-1)
+
+
+def test_bleu_agrees(browser):
+    """Of random rearrangements, with words twice and words left out."""
+    due = "the cat sat on the mat and the dog sat on the rug .".split()
+    numbers = random.Random(0)
+    page = page_of(browser, "runs.js")
+    scores = set()
+    for _ in range(200):
+        said = due[numbers.randrange(4) :]
+        for _ in range(numbers.randrange(4)):
+            said[numbers.randrange(len(said))] = numbers.choice([*due, "new"])
+        for longest in (1, 2, 4):
+            got = in_browser(page, "(args) => bleu(...args)", [said, due, longest])
+            score = corpus_bleu([" ".join(said)], [" ".join(due)], longest)
+            assert 100 * got["score"] == pytest.approx(score)
+            scores.add(round(score))
+    assert len(scores) > 30
