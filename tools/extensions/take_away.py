@@ -9,12 +9,14 @@ that they run even if the site has no address. And the project, as a zip: it nee
 """
 
 import functools
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import nbformat
@@ -107,7 +109,13 @@ def wheel_of(project):
         if done.returncode:
             raise RuntimeError(f"the wheel could not be built:\n{done.stderr}")
         (wheel,) = Path(out).iterdir()
-        return wheel.read_bytes()
+        packed = io.BytesIO()
+        with zipfile.ZipFile(wheel) as loose, zipfile.ZipFile(packed, "w") as tight:
+            for (
+                entry
+            ) in loose.infolist():  # setuptools does not press as hard as it could
+                tight.writestr(entry, loose.read(entry), compresslevel=9)
+        return packed.getvalue()
 
 
 def write_zip(path, fill):
