@@ -16,6 +16,13 @@ const NORMS = {
       (_, i) => numbers.slice(i * X[0].length, (i + 1) * X[0].length)));
   },
 };
+// Whether entry (r, c) of the input enters the output (i, k).
+const ENTER = {
+  ffn: (_, i) => (r) => r === i,
+  layer: (_, i) => (r) => r === i,
+  batch: (_, i, k) => (r, c) => c === k,
+  wrong: (sentence, i) => (r) => sentence[r] === sentence[i],
+};
 const NAMES = {
   ffn: "position-wise feed-forward",
   layer: "add & norm, layer normalisation",
@@ -35,14 +42,18 @@ function render({ model, el }) {
     value: first.amounts[k], format: (v) => show(v, 1) }, (value) =>
     state.set({ amounts: state.get().amounts.map((v, f) => (f === k ? value : v)) })));
   const onReach = (text) => frame.explain(text);
-  const [input, output, change] = ["input", "output", "change of the output"].map((title) =>
-    matrix({ title, rowsAre: "positions", columnsAre: "features", onReach }));
+  const shown = { rowsAre: "positions", columnsAre: "features", onReach };
+  // In the input, frame the numbers from which the output that is pointed at is computed.
+  const onLight = (i = state.get().position, k = 0) => input.outline(ENTER[state.get().layer](sentence, i, k));
+  const input = matrix({ title: "input", ...shown });
+  const output = matrix({ title: "output", ...shown, onLight });
+  const change = matrix({ title: "change of the output", ...shown, onLight });
   const frame = figure(model, el, {
     state,
     title: "Which numbers enter the mean",
     controls: [layer, token, ...amounts].map((c) => c.element),
     parts: [input, output, change].map((m) => m.element),
-    help: "Two sentences, a and b, of three positions each. Move a slider.",
+    help: "Framed: the inputs that enter an output; point at another output to see its own.",
   });
 
   const apply = (kind, rows) => {
@@ -88,6 +99,7 @@ function render({ model, el }) {
       explain: (i, k) => `${show(after[i][k], 3)} = ${why(kind, entering, i, k)}` });
     change.update({ ...labels, mark: p, top: 1, value: difference,
       explain: (i, k) => `${show(after[i][k], 3)} − (${show(before[i][k], 3)})` });
+    onLight();
     const noticed = positions.filter((_, i) => X[0].some((_, k) => Math.abs(difference(i, k)) > 1e-9));
     const others = noticed.filter((name) => name !== positions[p]);
     const last = noticed.length === 0 ? "no output notices."

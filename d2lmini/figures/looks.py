@@ -30,5 +30,8 @@ def explore_looks(translations) -> Figure:
         f"Cross-attention of a head while a net translates '{english}' as "
         f"'{' '.join(written)}': a row for each word written, a column for each word read."
     )
-    state = {"sentence": 0, "word": 0}
+    # The word at which the heads look apart most begins.
+    places = weights.argmax(-1).T.tolist()  # (written, heads)
+    apart = [len({*heads}) for heads in places]
+    state = {"sentence": 0, "word": apart.index(max(apart))}
     return Figure("looks.js", state, picture, alt, {"sentences": sentences}, brief=True)

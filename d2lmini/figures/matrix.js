@@ -4,7 +4,8 @@ import { hued, make, show } from "./controls.js";
 // A table of numbers. Tab focuses it, and arrow keys or the pointer select a cell, which
 // update's explain(i, j) describes in words, through onReach. onChoose(i, j) is called when a cell is
 // clicked or Enter is pressed on it; onLight(i, j) when a cell is pointed at, and without arguments
-// when none is any more. point(i, j) points at a cell, point() at none.
+// when none is any more. point(i, j) points at a cell, point() at none; outline(rule) frames the cells
+// for which rule(i, j) is true.
 //
 // update({ rows, columns, value, explain, ... }): the labels of both axes; value(i, j), a number;
 // top, the number with the deepest colour, Infinity for no colours; digits of the numbers, null for
@@ -26,9 +27,10 @@ export function matrix({ title, rowsAre, columnsAre, onReach, onChoose, onLight 
   let cursor = [0, 0];
 
   // Highlight the row and column of a cell, here and in neighbouring matrices: the same cell if
-  // their labels agree, the row if only the rows agree; nothing without a cell.
+  // their axes agree, the row if only the rows agree; nothing without a cell.
   element.light = (like, i, j) => {
-    const alike = cells.length === like[0] ? [i, cells[0]?.length === like[1] ? j : null] : [];
+    const sameColumns = cells[0]?.length === like[1] && columnsAre === like[2];
+    const alike = cells.length === like[0] ? [i, sameColumns ? j : null] : [];
     [...body.rows].forEach((row, r) => row.firstChild.classList.toggle("at", r === alike[0]));
     [...head.querySelectorAll("th")].forEach((th, c) => th.classList.toggle("at", c === alike[1]));
     for (const cell of body.querySelectorAll("td.at")) cell.classList.remove("at");
@@ -36,7 +38,7 @@ export function matrix({ title, rowsAre, columnsAre, onReach, onChoose, onLight 
   };
   const light = (...place) => {
     for (const sibling of element.parentElement?.children ?? []) {
-      sibling.light?.([cells.length, cells[0]?.length], ...place);
+      sibling.light?.([cells.length, cells[0]?.length, columnsAre], ...place);
     }
     onLight?.(...place);
   };
@@ -136,5 +138,7 @@ export function matrix({ title, rowsAre, columnsAre, onReach, onChoose, onLight 
     // Else the sentence below would describe an outdated number.
     if (element.closest(".d2lmini-figure")?.explained === element && cells.length) say(...cursor);
   };
-  return { element, update, point };
+  const outline = (rule) => cells.forEach((row, i) =>
+    row.forEach((cell, j) => cell.classList.toggle("outlined", rule(i, j))));
+  return { element, update, point, outline };
 }

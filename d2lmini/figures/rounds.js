@@ -27,7 +27,7 @@ function render({ model, el }) {
     title: "Write, keep, train",
     controls: [which, at, film].map((c) => c.element),
     parts: [curve.element, make("div", { className: "wide" },
-      make("p", { className: "caption" }, "Six of the stories. The first sentence that cannot be is underlined."), list)],
+      make("p", { className: "caption" }, "Six of the stories. Underlined: the first sentence that is untrue, or none."), list)],
     help: "Choose what is kept, then move through the rounds: what grows, and what goes?",
   });
 

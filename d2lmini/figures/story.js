@@ -1,6 +1,6 @@
 // Chapter 15: which sentence of a story cannot be true.
 
-// The places [from, to) of the first sentence that cannot be, or null: mistake_in of
+// The places [from, to) of the first sentence that cannot be true or is none, or null: mistake_in of
 // d2lmini/data/texts.py. A sentence counts once its full stop is written.
 export function mistakeIn(tokens, pronouns) {
   const has = new Map();

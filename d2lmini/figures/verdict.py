@@ -32,7 +32,13 @@ def explore_verdict(
         "examples": list(examples),
         "labels": list(labels),
     }
-    state = {"text": examples[0], "chosen": 0, "layer": num_layers - 1, "head": 0}
+    heaviest = max(range(len(first.tokens)), key=lambda i: first.weights[i])
+    state = {
+        "text": examples[0],
+        "chosen": heaviest,
+        "layer": num_layers - 1,
+        "head": 0,
+    }
     verdict = f"{labels[first.label]} {max(first.probabilities):.3f}"
     picture = weighed(first.tokens, first.weights, labels[first.label])
     alt = (

@@ -132,7 +132,7 @@ function render({ model, el }) {
         ? [draw("circle", { class: "dot curve-2", cx: happened[t][0], cy: -happened[t][1], r: 0.3 })]
         : []),
       draw("circle", { class: "dot curve-0", cx: means[t][0], cy: -means[t][1], r: 0.3 }));
-    happens.hidden = !happened.length;
+    happens.style.visibility = happened.length ? "" : "hidden";
     Object.entries(HANDLES).forEach(([name, share], n) => {
       const [x, y] = at(bent(given), share);
       for (const target of [around[n], handles[n]]) {

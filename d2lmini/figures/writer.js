@@ -127,7 +127,7 @@ function render({ model, el }) {
     read.replaceChildren(...story.flatMap((name, i) => [/^[.?]$/u.test(name) ? "" : " ",
       make("span", { className: ["token", i + 1 >= begun && "written",
         i >= from && i < to && "untrue"].filter(Boolean).join(" ") }, name)]));
-    verdict.textContent = from < to ? `“${story.slice(from, to).join(" ")}” cannot be true.`
+    verdict.textContent = from < to ? `“${story.slice(from, to).join(" ")}” is untrue, or no sentence.`
       : story.includes(".") ? "All that has been said so far can be true."
         : "No sentence has ended yet.";
     const ranked = p.map((_, id) => id).sort((a, b) => p[b] - p[a]).slice(0, SHOWN);
@@ -180,6 +180,8 @@ function render({ model, el }) {
     word.disabled = full;
     toTheEnd.disabled = full;
     back.disabled = !given.written.length;
+    const { activeElement: at } = document; // a button that is switched off would lose the focus
+    if (el.contains(at) && at.disabled) (full ? back : candidates[0].take).focus();
   }
   update(first);
 }
