@@ -18,8 +18,7 @@ HERE = Path(__file__).parent
 
 TRY = "name", "set", "notice"
 
-# Without comments, and with indents of one space, to keep pages small; no text in a module goes over a line's end.
-INDENT = re.compile(r"^ +", flags=re.MULTILINE)
+# Comments are removed to keep pages small.
 COMMENT = re.compile(r"^ *//.*\n", flags=re.MULTILINE)
 CSS_COMMENT = re.compile(r"/\*.*?\*/\n", flags=re.DOTALL)
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+\.js)";\n', flags=re.MULTILINE)
@@ -42,7 +41,7 @@ def browser_module(name: str) -> str:
     add(name)
     *shared, own = parts.values()
     text = "".join(text.replace("\nexport ", "\n") for text in shared) + own
-    return INDENT.sub(" ", COMMENT.sub("", text))
+    return COMMENT.sub("", text)
 
 
 class Figure(anywidget.AnyWidget):
@@ -77,9 +76,7 @@ class Figure(anywidget.AnyWidget):
     ):  # fmt: skip
         super().__init__(
             _esm=browser_module(module),
-            _css=INDENT.sub(
-                "", CSS_COMMENT.sub("", (HERE / "figure.css").read_text("utf-8"))
-            ),
+            _css=CSS_COMMENT.sub("", (HERE / "figure.css").read_text(encoding="utf-8")),
             state=state,
             data=(data or {})
             | {
