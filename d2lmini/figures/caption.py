@@ -46,12 +46,16 @@ def explore_caption(
         "examples": list(examples),
     }
     read = [*normalise(examples[0]).split(), "<eos>"]
+    # The German word begins whose place in English is farthest from its own.
+    written_at = cross[-1].mean(0).argmax(0).tolist()  # for each German token
+    places = range(min(len(read) - 1, len(written_at)))  # without <eos>
+    farthest = max(places, key=lambda j: abs(written_at[j] - j))
     state = {
         "text": examples[0],
         "layer": num_layers - 1,
         "head": "all heads",
         "side": "german",
-        "chosen": 0,
+        "chosen": farthest,
     }
     written = [*translation.split(), "<eos>"][: cross.shape[2]]
     picture = _lines(cross[-1, :1].cpu(), read, written)
