@@ -119,9 +119,14 @@ def path_windows(tracks: list[Track], num_steps: int, spacing: int = 10) -> Wind
         longest = max(
             (_longest_run(track.frames, spacing) for track in tracks), default=0
         )
+        gaps = [int(gap) for track in tracks for gap in track.frames.diff()]
+        usual = max({*gaps}, key=gaps.count, default=spacing)
+        remedy = (
+            f"; most are {usual} apart: spacing={usual}" if usual != spacing else ""
+        )
         raise ValueError(
             f"num_steps ({num_steps}) must be at most {longest}: of {len(tracks)} tracks, none "
-            f"has more positions in a row whose frames are {spacing} apart"
+            f"has more positions in a row whose frames are {spacing} apart{remedy}"
         )
     positions = torch.stack(found)
     check_arguments(positions=positions)

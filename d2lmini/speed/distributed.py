@@ -40,7 +40,10 @@ class Team:
     """
 
     def __init__(self, device: torch.device):
-        self.rank, self.size = 0, int(os.environ.get("WORLD_SIZE", 1))
+        size = os.environ.get("WORLD_SIZE", "1")
+        if not size.isdecimal():
+            raise ValueError(f"WORLD_SIZE ({size!r}) must be a number of processes")
+        self.rank, self.size = 0, int(size)
         self.is_idle = False  # a batch may have fewer rows than there are processes
         if self.size == 1:
             return

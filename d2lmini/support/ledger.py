@@ -14,7 +14,7 @@ def recorded_runs(name: str):
     Returns:
         A pandas table with a row per run: its settings, its seed and its results as columns.
     Raises:
-        FileNotFoundError: there is no such experiment.
+        FileNotFoundError: there is no such experiment; ValueError: its file is cut short.
     Source: chapter 10.
     """
     from pandas import DataFrame  # slow to import, so only here
@@ -26,7 +26,10 @@ def recorded_runs(name: str):
         raise FileNotFoundError(
             f"name ({name!r}) must be a recorded experiment, one of {known}"
         )
-    runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
+    try:
+        runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is no whole file of recorded runs: {error}") from None
     return DataFrame([run["setting"] | run for run in runs])
 
 

@@ -16,6 +16,7 @@ from d2lmini.support.arguments import (
     check_even,
     check_kind,
     check_pairs,
+    check_strings,
     check_words,
 )
 from d2lmini.support.devices import try_gpu
@@ -75,10 +76,14 @@ class SubwordTranslator:
     def translate(
         self, sentences: list[str], beam_size: int | None = None
     ) -> list[str]:
-        """Translate sentences, by greedy search if beam_size is None."""
-        ids = self.encode(sentences)
+        """Translate sentences, by greedy search if beam_size is None; nothing stays nothing."""
+        check_strings("sentences", sentences)
+        said = [sentence for sentence in sentences if sentence.strip()]
+        if not said:
+            return ["" for _ in sentences]
         search = self.vocab, self.num_steps, try_gpu(), beam_size
-        return [join(pieces) for pieces in translate_ids(self.net, *ids, *search)]
+        found = iter(translate_ids(self.net, *self.encode(said), *search))
+        return [join(next(found)) if one.strip() else "" for one in sentences]
 
     def look(self, sentence: str) -> "Look":
         """Translate one sentence by greedy search, and return the attention weights, too.

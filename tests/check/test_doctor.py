@@ -364,7 +364,7 @@ def test_models_that_cannot_be_examined_are_refused():
 def test_the_sections_named_in_a_report_exist():
     book, package = Path(__file__).parents[2] / "book", Path(check.__file__).parent
     headings = {
-        path.name[:2]: {
+        path.stem.partition("-")[0]: {
             line.lstrip("# ")
             for cell in json.loads(path.read_text("utf-8"))["cells"]
             for line in "".join(cell["source"]).splitlines()
@@ -383,6 +383,6 @@ def test_the_sections_named_in_a_report_exist():
             of_chapter = headings[f"{int(chapter[1]):02}"]
             assert not chapter[2] or chapter[2] in of_chapter, section
         else:
-            exhibits = {line.partition(" ·")[0] for line in headings["bu"]}
+            exhibits = {line.partition(" ·")[0] for line in headings["bug"]}
             numbers = re.findall(r"\d+", section)
             assert section.startswith("museum, ") and {*numbers} <= exhibits, section

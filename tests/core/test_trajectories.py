@@ -208,6 +208,10 @@ def test_no_window_is_an_error(tmp_path):
     path = written(tmp_path, "0 1 0 0", "10 1 1 0")
     with pytest.raises(ValueError, match=r"num_steps \(3\) must be at most 2: of 1"):
         path_windows(read_tracks(path), 3)
+    path = written(tmp_path, *(f"{6 * i} 1 {i} 0" for i in range(4)))
+    with pytest.raises(ValueError, match=r"; most are 6 apart: spacing=6$"):
+        path_windows(read_tracks(path), 3)
+    assert len(path_windows(read_tracks(path), 3, spacing=6).frames) == 2
     gap = [0, 10, 20, 40, 50, 60, 70, 90, 100]
     path = written(tmp_path, *(f"{frame} 1 {frame / 20} 0" for frame in gap))
     with pytest.raises(ValueError, match=r"num_steps \(5\) must be at most 4"):

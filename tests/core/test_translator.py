@@ -27,6 +27,12 @@ def translator():
     return SubwordTranslator(merges, sorted(tokens), SIZES)
 
 
+def test_nothing_is_translated_to_nothing(translator):
+    (french,) = translator.translate(["He is calm."])
+    assert translator.translate(["", "He is calm.", "   "]) == ["", french, ""]
+    assert translator.translate([]) == [] and translator.translate(["\u00a0"]) == [""]
+
+
 def test_a_look_is_at_the_translation_that_is_made(translator):
     (french,) = translator.translate(["He is calm."])
     look = translator.look("He is calm.")

@@ -29,6 +29,9 @@ def write(tmp_path, text, encoding="utf-8"):
         ("Où est-il\u00a0?", "où est-il ?"),
         ("«\u00a0Non\u00a0», dit-elle.", "« non » , dit-elle ."),
         ("  ", ""),
+        ("De\u0301jà.", "déjà ."),  # é as two characters
+        ("“Ja”, „nein“", "“ ja ” , „ nein “"),
+        ("¿Qué? ¡No!", "¿ qué ? ¡ no !"),
     ],
 )
 def test_normalise(sentence, normalised):
