@@ -5,7 +5,6 @@ from d2lmini.figures.colours import POSITIVE
 from d2lmini.figures.stills import empty
 from d2lmini.figures.widget import Figure
 from d2lmini.support.arguments import check_strings, check_words
-from d2lmini.translation import corpus_bleu
 
 TRIES = [
     ("Pairs", {"longest": 2}, "Who loses most, and why?"),
@@ -17,7 +16,7 @@ TRIES = [
 ]
 
 
-def explore_bleu(reference, translations, longest=1) -> Figure:
+def explore_bleu(reference, translations, scores, longest=1) -> Figure:
     """Show translations beside a reference, the runs of words found in it, and the score.
 
     The last translation can be edited; it begins as the first one.
@@ -25,6 +24,7 @@ def explore_bleu(reference, translations, longest=1) -> Figure:
     Args:
         reference: tokens separated by spaces.
         translations: name -> tokens separated by spaces.
+        scores: the BLEU of each, for the still picture.
         longest: length of the longest run that counts, 1 to 4.
     Raises:
         ValueError: longest is none of these.
@@ -34,7 +34,6 @@ def explore_bleu(reference, translations, longest=1) -> Figure:
     check_strings("translations", [*translations.values()])
     check_between("longest", longest, 1, 4)
     first = next(iter(translations.values()))
-    scores = [corpus_bleu([said], [reference]) for said in translations.values()]
     picture, [[axis]] = empty()
     axis.barh([*translations], scores, color=POSITIVE)
     axis.set(xlim=(0, 102), xticks=[0, 50, 100], title="BLEU")

@@ -96,7 +96,7 @@ def sentence():
 
 def bleu():
     return figures.explore_bleu(
-        "a b </script> .", {"go": "a b .", "<b>": "b </script>"}
+        "a b </script> .", {"go": "a b .", "<b>": "b </script>"}, [50.0, 20.0]
     )
 
 
