@@ -14,7 +14,7 @@ MINUTES = {"★": 5, "★★": 15, "★★★": 30}
 
 
 def mark_answers(notebook: NotebookNode) -> NotebookNode:
-    """Name the exercise in the metadata of each answer cell, for us and for nbgrader.
+    """Name the exercise in the metadata of each answer cell.
 
     An answer cell is the first code cell after the text of an exercise.
     """
@@ -24,14 +24,6 @@ def mark_answers(notebook: NotebookNode) -> NotebookNode:
             label = exercise["label"]
         elif label and cell.cell_type == "code":
             cell.metadata["d2lmini"] = {"exercise": label}
-            cell.metadata["nbgrader"] = {
-                "schema_version": 3,
-                "grade_id": label,
-                "grade": False,
-                "solution": True,
-                "task": False,
-                "locked": False,
-            }
             label = None
     return notebook
 

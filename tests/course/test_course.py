@@ -67,12 +67,10 @@ def test_each_answer_cell_is_marked_once(student):
     for path in sorted((student / "book").glob("*.ipynb")):
         for cell in read(path).cells:
             name = cell.metadata.get("d2lmini", {}).get("exercise")
-            assert cell.metadata.get("nbgrader", {}).get("grade_id") == name
+            assert "nbgrader" not in cell.metadata  # which would empty the cell
             if name:
                 assert cell.cell_type == "code"
                 assert f'check.exercise("{name}"' in cell.source
-                assert cell.metadata.nbgrader.solution
-                assert not cell.metadata.nbgrader.grade
                 found.append(name)
     assert found == list(EXERCISES)
 
