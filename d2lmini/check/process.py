@@ -38,6 +38,7 @@ TO_START = 60.0  # seconds until PyTorch is loaded, on a busy machine
 LONGEST = 16 * 1024**2  # bytes per message from the child
 THREADS = 500  # PyTorch starts one per core
 FILES, FILE_BYTES = 1000, 256 * 1024**2  # in the folder that an answer may write to
+ENDED = "The answer ended Python itself."
 LOOK_EVERY = 0.05  # seconds between checks of the limits
 LENGTH = struct.Struct("<Q")  # length in bytes of the message that follows
 # The child can import this whole package, so answers may use it. No answer runs in this process.
@@ -140,7 +141,7 @@ class Child:
                 if self.spent() > deadline:
                     raise too_late(of or seconds)
             if not isinstance(reply, dict):
-                raise Ended(reply or "The answer ended Python itself.")
+                raise Ended(reply or ENDED)
         except BaseException:  # including Ctrl-C
             self.end()
             raise
