@@ -12,7 +12,14 @@ from d2lmini.course.copies import for_instructors, for_students, write_copies
 from d2lmini.course.gradescope import write_autograder
 from d2lmini.course.marking import mark_all
 from d2lmini.course.reports import gradescope, write_all
-from d2lmini.course.submissions import Student, Submission, collect, read_roster, take
+from d2lmini.course.submissions import (
+    Student,
+    Submission,
+    collect,
+    files_in,
+    read_roster,
+    take,
+)
 
 LECTURERS_PAGES = ("teaching.ipynb",)  # contains an exam and its answers
 
@@ -61,13 +68,13 @@ def _parser():
     made.add_argument(
         "--due", type=datetime.fromisoformat, help="such as 2026-12-24T18:00"
     )
-    made.add_argument(
-        "--seed", default=secrets.token_hex(8), help="of the hidden cases; random"
-    )
+    seed = {"default": secrets.token_hex(8), "help": "of the hidden cases; random"}
+    made.add_argument("--seed", **seed)
     made.add_argument("--gradescope", type=Path, metavar="FILE", help=argparse.SUPPRESS)
     made = command("autograder", _autograder, "a zip that Gradescope runs")
     made.add_argument("--chapters", **chapters, required=True)
     made.add_argument("--out", type=Path, required=True, help="such as autograder.zip")
+    made.add_argument("--seed", **seed)
     return parser
 
 
@@ -98,8 +105,9 @@ def _grade_for_gradescope(asked):
     try:
         tasks = tasks_of(asked.chapters, asked.root)
         submission = Submission(Student("you", "you"))
-        for path in sorted(asked.folder.rglob("*.ipynb")):
-            take(submission, path, path.relative_to(asked.folder))
+        files, submission.problems = files_in(asked.folder)
+        for file in files:
+            take(submission, file)
         (marked,) = mark_all([submission], tasks, asked.seed)
         result = gradescope(marked, tasks)
     except BaseException as error:
@@ -112,7 +120,7 @@ def _grade_for_gradescope(asked):
 
 def _autograder(asked):
     """The command autograder."""
-    write_autograder(asked.out, asked.chapters, asked.root)
+    write_autograder(asked.out, asked.chapters, asked.root, asked.seed)
     print(f"{asked.out}: upload it to Gradescope under Configure Autograder")
 
 

@@ -24,18 +24,21 @@ results="$AUTOGRADER/results/results.json"
 echo '{{"score": 0, "output": "The autograder failed; please tell your instructor."}}' > "$results"
 export OMP_NUM_THREADS=1
 "$AUTOGRADER/venv/bin/python" -m d2lmini.course grade "$AUTOGRADER/submission" \\
-    --chapters {chapters} --gradescope "$results"
+    --chapters {chapters} --seed {seed} --gradescope "$results"
 """
 
 
-def write_autograder(out: Path, chapters: list[str], root: Path) -> None:
+def write_autograder(out: Path, chapters: list[str], root: Path, seed: str) -> None:
     """Write the zip with setup.sh, run_autograder, the package and the book.
 
+    Args:
+        seed: of the hidden cases: the same file gets the same score each time.
     Raises:
         ValueError: there is no such chapter, or no book in root.
     """
     tasks_of(chapters, root)
-    run = RUN.format(chapters=" ".join(map(shlex.quote, chapters)))
+    names = " ".join(map(shlex.quote, chapters))
+    run = RUN.format(chapters=names, seed=shlex.quote(seed))
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in (("setup.sh", SETUP), ("run_autograder", run)):
             archive.writestr(_entry(name, 0o755), text)

@@ -17,8 +17,15 @@ import pytest
 from conftest import for_each
 from nbformat.v4 import new_code_cell, new_notebook
 
-from d2lmini.check.grading import ALMOST, NOT_ATTEMPTED, RIGHT, WRONG, all_exercises
-from d2lmini.check.process import PATIENCE, Child
+from d2lmini.check.grading import (
+    ALMOST,
+    NOT_ATTEMPTED,
+    RIGHT,
+    WRONG,
+    Ended,
+    all_exercises,
+)
+from d2lmini.check.process import ENDED, PATIENCE, Child
 from d2lmini.course import marking, submissions
 from d2lmini.course.__main__ import main
 from d2lmini.course.assignment import tasks_of
@@ -36,7 +43,13 @@ from d2lmini.course.marking import (
 )
 from d2lmini.course.notebooks import EXERCISE, PYTHON, SOLUTION, read, text_of
 from d2lmini.course.reports import feedback, write_all
-from d2lmini.course.submissions import Student, Submission, collect, read_answers
+from d2lmini.course.submissions import (
+    Found,
+    Student,
+    Submission,
+    answers_of,
+    collect,
+)
 from d2lmini.support.chapters import EXERCISE_PAGES
 
 pytestmark = pytest.mark.thorough
@@ -219,6 +232,25 @@ def test_what_an_experiment_is_made_on_cannot_be_looked_into(marks):
         found = marks(masks_8=answer)["masks-8"]
         assert found.verdict == WRONG and found.share == 0, found.message
     assert "raised RuntimeError: AttributeError: 'str'" in found.message
+
+
+def test_what_one_answer_left_in_the_pipe_is_not_charged_to_the_next(
+    marks, monkeypatch
+):
+    """The first time, the second answer's definition comes back as something unreadable."""
+    asked, ask = [], Child.ask
+
+    def stray(child, *message, **limits):
+        asked.append(message[0])
+        if asked.count("define") == 2 and message[0] == "define":
+            child.end()
+            raise Ended(ENDED)
+        return ask(child, *message, **limits)
+
+    monkeypatch.setattr(Child, "ask", stray)
+    found = marks(masks_1=RIGHT_CELLS["masks-1"], masks_3=RIGHT_CELLS["masks-3"])
+    assert [found[name].share for name in ("masks-1", "masks-3")] == [1.0, 1.0]
+    assert asked.count("define") == 3
 
 
 def test_of_an_exercise_a_forgery_leaves_the_others_alone(marks):
@@ -429,7 +461,7 @@ def test_an_error_of_the_grader_is_told_and_the_others_are_graded():
 def handed_in(tmp_path, text, name="ada_02-masks.ipynb"):
     path = tmp_path / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_answers(path)
+    return answers_of(Found(Path(name), 0.0, path.stat().st_size, path.read_bytes))
 
 
 def test_a_notebook_of_a_student_copy_is_read(tmp_path):
@@ -444,6 +476,12 @@ def marked(source, **metadata):
     return nbformat.writes(new_notebook(cells=[cell]))
 
 
+def cells_of(*pairs):
+    """A notebook of code cells with metadata."""
+    cells = [new_code_cell(source, metadata=metadata) for source, metadata in pairs]
+    return nbformat.writes(new_notebook(cells=cells))
+
+
 FIRST, OTHER = 'check.exercise("masks-1", f)', 'check.exercise("masks-1", g)'
 OURS = {"d2lmini": {"exercise": "masks-1"}}
 NBGRADERS = {"nbgrader": {"grade_id": "masks-1"}}
@@ -453,6 +491,8 @@ PLAIN = {"cells": [{"cell_type": "code", "source": SOURCE}]}
 OLD = nbformat.v3.new_worksheet(cells=[nbformat.v3.new_code_cell(FIRST)])
 OLD = nbformat.v3.new_notebook(worksheets=[OLD])
 ENDS = f"x = 1\n{FIRST}"
+TEXT = nbformat.v4.new_markdown_cell("def f(): return 1", metadata=OURS)
+TEXT = nbformat.writes(new_notebook(cells=[TEXT]))
 # name -> what is handed in, the answers by exercise, what the student is told
 HANDED_IN = {
     "the call without metadata": (notebook("x = 1", "check.exercise( 'masks-1' , f)"),
@@ -466,6 +506,25 @@ HANDED_IN = {
         "cell 2: answers masks-1 again; the last answer counts"]),
     "two in a cell": (marked(f"{FIRST}\n{SECOND}", **OURS),
         dict.fromkeys(["masks-1", "masks-2"], f"{FIRST}\n{SECOND}"), []),
+    "split in two": (notebook("def f(x):\n    y = x", f"    return y\n{FIRST}"),
+        {"masks-1": f"def f(x):\n    y = x\n\n    return y\n{FIRST}"}, [
+        "cell 2: the answer to masks-1 begins in the cell before; both were joined"]),
+    "goes on": (notebook(f"def f(): return 1\n{FIRST}", f"g = f\n{OTHER}"),
+        {"masks-1": f"def f(): return 1\n{FIRST}\n\ng = f\n{OTHER}"}, [
+        "cell 2: goes on with the answer to masks-1; both were joined"]),
+    "notes in a copy": (
+        cells_of((f"def f(): return 1\n{FIRST}", OURS), ("# to do: f", OURS)),
+        {"masks-1": f"def f(): return 1\n{FIRST}"}, [
+        "cell 2: does not answer masks-1; the answer before it counts"]),
+    "an empty copy": (notebook(f"def f(): return 1\n{FIRST}",
+        f"def f():\n    raise NotImplementedError\n{FIRST}"),
+        {"masks-1": f"def f(): return 1\n{FIRST}"}, [
+        "cell 2: does not answer masks-1; the answer before it counts"]),
+    "only notes": (marked("# nothing yet", **OURS), {}, [
+        "cell 1: the answer cell of masks-1 has no code", "there is no answer cell in it"]),
+    "turned to text": (TEXT, {}, [
+        "the answer cell of masks-1 is no code cell, and was not read",
+        "there is no answer cell in it"]),
     "format 3": (json.dumps(OLD), {"masks-1": FIRST}, []),
     "ends of lines of Windows": (notebook(ENDS).replace("\n", "\r\n"), {"masks-1": ENDS}, []),
     "in a cell, too": (notebook(ENDS.replace("\n", "\r\n")), {"masks-1": ENDS}, []),
@@ -499,7 +558,8 @@ def test_a_huge_notebook_is_not_read(tmp_path):
     path = tmp_path / "ada.ipynb"
     with path.open("wb") as file:
         file.truncate(200 * 1024**2)
-    answers, problems = read_answers(path)
+    found = Found(path, 0.0, path.stat().st_size, path.read_bytes)
+    answers, problems = answers_of(found)
     assert answers == {}
     assert "the notebook has 200 MB; at most 50 MB are read" in problems[0]
 
@@ -576,18 +636,63 @@ def test_what_cannot_be_told_apart_is_told(tmp_path):
     twice = "roster: ada appears twice; the first line counts"
     assert problems == [twice, "roster: bob shares x, which counts for the first"]
     students, _ = roster(tmp_path, "id,handed in\nada,tomorrow\n")
-    (tmp_path / "ada_02.zip").write_bytes(b"")
+    (tmp_path / "ada_02.zip").write_bytes(b"PK")
     (tmp_path / "__MACOSX").mkdir()
     (tmp_path / "__MACOSX/._ada_02.ipynb").write_bytes(b"")
     _, problems = collect(tmp_path, students)
     late = "roster: tomorrow (ada) is not a time; the file's time counts"
-    assert problems == ["ada_02.zip: was not read; unpack it first", late]
+    no_zip = "ada_02.zip: cannot be unpacked, and was not read: File is not a zip file"
+    assert problems[0] == no_zip and late in problems
     with pytest.raises(ValueError, match=r"folder \(.*\) must be a folder of unpacked"):
         collect(tmp_path / "nowhere", students)
     for data in (b"id\n\xff\xfe", b"id\n" + b"x" * 200_000):
         (tmp_path / "roster.csv").write_bytes(data)
         with pytest.raises(ValueError, match="must be CSV in UTF-8"):
             submissions.read_roster(tmp_path / "roster.csv")
+
+
+def test_nothing_unread_is_silent(tmp_path):
+    """What browsers and systems make of a notebook is read, and anything else is named."""
+    students = [Student(name, name.title()) for name in ("ada", "bob", "cem", "dan")]
+    whole = notebook('def f(): return 1\ncheck.exercise("masks-1", f)')
+    for name in ("ada_02.ipynb.json", "bob_02.IPYNB", "dan_02.py", "dan_notes.pdf"):
+        (tmp_path / name).write_text(whole, encoding="utf-8")
+    (tmp_path / ".DS_Store").write_bytes(b"")
+    with zipfile.ZipFile(tmp_path / "cem_homework.zip", "w") as archive:
+        archive.writestr("02-masks.ipynb", whole)
+        archive.writestr("__MACOSX/._02-masks.ipynb", "")
+        archive.writestr("../../readme.txt", "hello")
+    (ada, bob, cem, dan), problems = collect(tmp_path, students)
+    for given in (ada, bob, cem):
+        assert list(given.answers) == ["masks-1"]
+    as_json = "was read as a notebook, though its name ends in .json"
+    assert ada.problems == [f"ada_02.ipynb.json: {as_json}"] and bob.problems == []
+    assert cem.problems == [
+        "cem_homework.zip/../../readme.txt: is no notebook, and was not read"
+    ]
+    assert dan.answers == {} and len(dan.problems) == 2
+    told = [problem for problem in problems if "(Dan)" in problem]
+    assert (
+        len(told) == 2 and len(problems) == 3 and not (tmp_path / "readme.txt").exists()
+    )
+
+
+def test_an_empty_copy_in_another_file_undoes_nothing(tmp_path):
+    answer = 'def f(): return 1\ncheck.exercise("masks-1", f)'
+    empty = 'def f():\n    raise NotImplementedError\n\ncheck.exercise("masks-1", f)'
+    for number, (name, text) in enumerate(
+        {"ada_a.ipynb": answer, "ada_b.ipynb": empty}.items()
+    ):
+        path = tmp_path / name
+        path.write_text(notebook(text), encoding="utf-8")
+        os.utime(path, (1000 + number, 1000 + number))
+    (ada,), _ = collect(tmp_path, [Student("ada", "Ada")])
+    assert ada.answers == {"masks-1": answer}
+    (told,) = ada.problems
+    assert (
+        told
+        == "ada_b.ipynb: masks-1 is not answered here; the answer in the older file counts"
+    )
 
 
 def test_late_days_are_days_begun_by_the_time_in_the_roster(tmp_path):
@@ -705,7 +810,7 @@ def test_bad_commands_are_refused(graded, tmp_path):
 def autograder(tmp_path_factory):
     """The zip, unpacked as Gradescope does, with this Python in place of the one of setup.sh."""
     folder = tmp_path_factory.mktemp("autograder")
-    write_autograder(folder / "a.zip", ["2"], ROOT)
+    write_autograder(folder / "a.zip", ["2"], ROOT, "seed of the zip")
     with zipfile.ZipFile(folder / "a.zip") as archive:
         archive.extractall(folder / "source")
     for name in ("results", "submission", "venv/bin"):
