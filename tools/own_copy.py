@@ -17,11 +17,20 @@ ROOT = Path(__file__).parents[1]
 COPIED = ".copied.json"  # file name -> fingerprint of the original of the reader's copy
 
 
+def recorded(record):
+    """What was copied; nothing if the record is missing or torn, so that no answer is overwritten."""
+    try:
+        found = json.loads(record.read_text("utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def update(book, own):
     """Update the folder own from book; return the names of files that changed in both."""
     own.mkdir(parents=True, exist_ok=True)
     record = own / COPIED
-    copied = json.loads(record.read_text("utf-8")) if record.exists() else {}
+    copied = recorded(record)
     answers, changed = set_aside(book, own, copied), []
     for path in sorted([*book.glob("*.ipynb"), *book.glob("*.md")]):
         mine, now = own / path.name, fingerprint(path)

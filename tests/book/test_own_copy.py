@@ -81,6 +81,17 @@ def test_an_update_that_was_interrupted_is_taken_up_again(folders):
     assert update(book, own) == [] and code(own / "a.ipynb") == ["new"]
 
 
+def test_a_torn_record_overwrites_nothing(folders):
+    book, own = folders
+    update(book, own)
+    write(own / "a.ipynb", "my answer")
+    for text in ('{"a.ipynb": "12', "", "[]"):
+        (own / ".copied.json").write_text(text, "utf-8")
+        write(book / "a.ipynb", f"new {len(text)}")
+        assert update(book, own) == ["a.ipynb"]
+        assert code(own / "a.ipynb") == ["my answer"]
+
+
 def test_a_notebook_that_cannot_be_read_is_left_alone(folders):
     book, own = folders
     update(book, own)
