@@ -18,7 +18,7 @@ COPIED = ".copied.json"  # file name -> fingerprint of the original of the reade
 
 
 def recorded(record):
-    """What was copied; nothing if the record is missing or torn, so that no answer is overwritten."""
+    """What was copied. Nothing if the record is torn, so that no answer is overwritten."""
     try:
         found = json.loads(record.read_text("utf-8"))
     except (FileNotFoundError, ValueError):

@@ -21,6 +21,7 @@ from d2lmini.check.whole_models import (
     UNTRIED,
     WARNS,
     culprit,
+    logits_of,
     traced,
 )
 
@@ -312,6 +313,32 @@ def by_heart(subject, num_steps=150):
     return WARNS, sentence, cause, "chapter 8, One batch by heart"
 
 
+def padding(subject):
+    """With an attention_mask, as models of Hugging Face take it, padding does not matter."""
+    call_of = getattr(subject.net, "forward", subject.net)
+    if "attention_mask" not in inspect.signature(call_of).parameters:
+        return UNTRIED, "net takes no attention_mask, so its texts have one length."
+    tokens, alone = subject.tokens, subject(subject.tokens)
+    real, filler = torch.ones_like(tokens), subject.other(tokens)[:, :2]
+    parts = [(tokens, real), (filler, torch.zeros_like(filler))]
+    for side, ordered in (("right", parts), ("left", parts[::-1])):
+        padded, mask = (torch.cat(given, dim=1) for given in zip(*ordered, strict=True))
+        with mode(subject.net, training=False), torch.no_grad():
+            logits = logits_of(subject.net(padded, attention_mask=mask))
+        found = logits[mask.bool()].reshape(alone.shape)
+        size = largest(difference(found, alone))
+        if size > 10 * rounding(alone):
+            sentence = (
+                f"Two tokens of padding on the {side} move outputs by {size:.2g}."
+            )
+            if side == "right":
+                cause = "an attention_mask that is not used"
+                return FAILS, sentence, cause, "chapter 2, Padding"
+            cause = "positions that count the padding: pad on the right, or give position_ids"
+            return WARNS, sentence, cause, "chapter 2, Padding"
+    return HOLDS, "Padding moves no output, on either side."
+
+
 def cache(subject):
     """Token by token, and two at a time, a cache gives what the whole text gives."""
     whole, tokens = subject(subject.tokens), subject.tokens
@@ -368,5 +395,5 @@ def _with_cache(net):
 
 EXAMINATIONS = (
     numbers, eval_mode, future, past, order, length, batch, parameters, layers, first_loss,
-    by_heart, cache,
+    by_heart, padding, cache,
 )  # fmt: skip

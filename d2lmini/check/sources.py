@@ -2,7 +2,15 @@
 
 import torch
 
-from d2lmini.check.examinations import EXAMINATIONS, FAILS, HOLDS, UNTRIED, WARNS, cache
+from d2lmini.check.examinations import (
+    EXAMINATIONS,
+    FAILS,
+    HOLDS,
+    UNTRIED,
+    WARNS,
+    cache,
+    padding,
+)
 from d2lmini.check.trying import difference, rounding
 from d2lmini.check.whole_models import others, traced
 
@@ -154,6 +162,6 @@ def _where_it_moves(a, b):
 
 
 OF_TRANSLATORS = (
-    *(examine for examine in EXAMINATIONS if examine is not cache),
+    *(examine for examine in EXAMINATIONS if examine not in (padding, cache)),
     source, source_order, source_padding, encoder,
 )  # fmt: skip

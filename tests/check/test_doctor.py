@@ -310,11 +310,31 @@ def test_a_leak_is_traced_to_the_part_where_it_begins():
         assert f"first in {part}." in report.findings[0].sentence
 
 
+class Inverted(nn.Module):
+    """Reads the padding in place of the text."""
+
+    def __init__(self):
+        super().__init__()
+        self.net = GPT()
+
+    def forward(self, tokens, attention_mask=None):
+        hidden = 0 if attention_mask is None else attention_mask
+        return self.net(tokens * (1 - hidden))[0]
+
+
+def test_an_attention_mask_is_tried_where_there_is_one():
+    report = check.language_model(seeded(Inverted), VOCAB)
+    (found,) = (f for f in report.findings if f.name == "padding")
+    assert found.verdict == "FAILS" and "on the right" in found.sentence
+    (found,) = (f for f in examined("clones").findings if f.name == "padding")
+    assert found.verdict == "not tried"
+
+
 def test_a_report_can_be_read_and_asserted():
     report = check.language_model(seeded(GPT, "no mask"), VOCAB)
     assert not report
     lines = repr(report).splitlines()
-    assert lines[0].startswith("12 examinations: FAILS ")
+    assert lines[0].startswith("13 examinations: FAILS ")
     assert lines[1].startswith(
         "future: FAILS. Changing token 1 moves the output at position 0"
     )
@@ -327,7 +347,7 @@ def test_what_cannot_be_tried_is_said():
     report = check.language_model(lambda tokens: net(tokens)[0], VOCAB)
     assert report
     untried = {f.name for f in report.findings if f.verdict == "not tried"}
-    assert untried == {"parameters", "layers", "by heart", "cache"}
+    assert untried == {"parameters", "layers", "by heart", "padding", "cache"}
 
 
 def test_nothing_of_the_model_is_changed():
