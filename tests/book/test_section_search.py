@@ -10,6 +10,8 @@ PAGE = """<nav>contents</nav><article>
 class="math"><math alttext="n \\times n"></math></span> times.</p><div class="cell"><div
 class="cell_input"><pre><span class="k">def</span> <span>pad</span>():
 assert not found
+    print(pad)
+torch.manual_seed(0)
 </pre></div><div class="cell_output"><div class="output"><pre>0.731</pre></div></div></div>
 <p>Now
 <code>&lt;pad&gt;</code>.</p>
