@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.check.examinations import in_a_list
 from d2lmini.check.gradients import leaves_of
+from d2lmini.check.stacks import lost_layers, without_gradient
 from d2lmini.check.trying import ERRORS, call, difference, largest, mode, rounding
 from d2lmini.check.whole_models import FAILS, HOLDS, UNTRIED, WARNS
 
@@ -270,11 +270,8 @@ def parameters(subject):
     """Each parameter that may be trained gets a gradient, and no other weights are used."""
     if not subject.is_module:
         return UNTRIED, "A function has no parameters."
-    if listed := in_a_list(subject.layer):
-        sentence = (
-            f"Layers lie in a plain list, {listed}, where no optimiser finds them."
-        )
-        return FAILS, sentence, "a list in place of nn.ModuleList", "museum, 10"
+    if found := lost_layers(subject.layer):
+        return found
     named = {n: p for n, p in subject.layer.named_parameters() if p.requires_grad}
     with mode(subject.layer, training=False):
         output = subject.read(*subject.inputs, subject.mask)
@@ -290,9 +287,8 @@ def parameters(subject):
     grads = torch.autograd.grad(
         (output * weights).sum(), [*named.values()], allow_unused=True
     )
-    # a bias of the keys shifts all scores of a query alike: its gradient is rounding
-    idle = [name for name, grad in zip(named, grads, strict=True)
-            if grad is None or not grad.any()]  # fmt: skip
+    idle = [name for (name, p), grad in zip(named.items(), grads, strict=True)
+            if without_gradient(p, grad)]  # fmt: skip
     if not idle:
         return HOLDS, f"All {len(named)} parameters get a gradient."
     sentence = f"{len(idle)} of {len(named)} parameters get no gradient: {', '.join(idle[:3])}."

@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from d2lmini.check.gradients import leaves_of
-from d2lmini.check.stacks import layers
+from d2lmini.check.stacks import in_a_list, layers, lost_layers, without_gradient
 from d2lmini.check.trying import ERRORS, difference, largest, mode, rounding
 from d2lmini.check.whole_models import (
     FAILS,
@@ -45,18 +45,6 @@ def eval_mode(subject):
             cause = "weights that are made anew in forward"
         return FAILS, sentence, cause, "museum, 10"
     return HOLDS, "Two calls on the same tokens agree."
-
-
-def in_a_list(net):
-    """The name of a plain list of modules, which PyTorch does not see; None if there is none."""
-    parts = net.named_modules() if isinstance(net, nn.Module) else ()
-    for name, part in parts:
-        for key, value in vars(part).items():
-            if isinstance(value, list | tuple) and any(
-                isinstance(m, nn.Module) for m in value
-            ):
-                return f"{name}.{key}".strip(".")
-    return None
 
 
 def _strangers(subject):
@@ -241,11 +229,8 @@ def parameters(subject):
     """Each parameter that may be trained gets a gradient."""
     if not subject.is_module:
         return UNTRIED, "net is no nn.Module, so its parameters are unknown."
-    if listed := in_a_list(subject.net):
-        sentence = (
-            f"Layers lie in a plain list, {listed}, where no optimiser finds them."
-        )
-        return FAILS, sentence, "a list in place of nn.ModuleList", "museum, 10"
+    if found := lost_layers(subject.net):
+        return found
     net = copy.deepcopy(subject.net)
     with mode(net, training=False):
         loss = _loss(subject.read(net, subject.tokens), subject.tokens)
@@ -254,7 +239,7 @@ def parameters(subject):
         return UNTRIED, "No parameter asks for a gradient."
     loss.backward()
     idle = [name for name, p in net.named_parameters()
-            if p.requires_grad and (p.grad is None or not p.grad.any())]  # fmt: skip
+            if p.requires_grad and without_gradient(p, p.grad)]  # fmt: skip
     if not idle:
         return HOLDS, f"All {len(names)} parameters get a gradient."
     few = ", ".join(idle[:3]) + (" and more" if len(idle) > 3 else "")

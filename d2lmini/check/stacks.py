@@ -5,7 +5,7 @@ from collections import Counter
 import torch
 from torch import nn
 
-from d2lmini.check.whole_models import HOLDS, UNTRIED, WARNS
+from d2lmini.check.whole_models import FAILS, HOLDS, UNTRIED, WARNS
 
 
 def layers(subject):
@@ -77,3 +77,28 @@ def _equal(one, other):
     matrices = [(a, b) for a, b in pairs if a.dim() > 1 and a.shape == b.shape]
     varied = [(a, b) for a, b in matrices if a.numel() > 1 and a.min() < a.max()]
     return bool(varied) and all(torch.equal(a, b) for a, b in varied)
+
+
+def in_a_list(net):
+    """The name of a plain list of modules, which PyTorch does not see; None if there is none."""
+    parts = net.named_modules() if isinstance(net, nn.Module) else ()
+    for name, part in parts:
+        for key, value in vars(part).items():
+            if isinstance(value, list | tuple) and any(
+                isinstance(m, nn.Module) for m in value
+            ):
+                return f"{name}.{key}".strip(".")
+    return None
+
+
+def lost_layers(net):
+    """The finding for layers in a plain list; None if there are none."""
+    listed = in_a_list(net)
+    sentence = f"Layers lie in a plain list, {listed}, where no optimiser finds them."
+    cause = "a list in place of nn.ModuleList"
+    return (FAILS, sentence, cause, "museum, 10") if listed else None
+
+
+def without_gradient(parameter, gradient):
+    """Whether a parameter gets none. (That of a bias of the keys is 0 but for rounding.)"""
+    return gradient is None or (parameter.dim() > 1 and not gradient.any())

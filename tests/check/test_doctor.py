@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 from conftest import for_each
+from faults import check_causes, check_found, seeded
 from torch import nn
 from torch.nn import functional as F
 
@@ -218,11 +219,6 @@ FAULTS = {
 }
 
 
-def seeded(make, *args):
-    torch.manual_seed(0)
-    return make(*args)
-
-
 def through_pytorch(norm_first):
     """PyTorch's layers, with a mask and positions."""
 
@@ -286,18 +282,11 @@ def test_no_right_model_is_accused(name):
 
 @for_each(FAULTS)
 def test_a_fault_is_found(name):
-    verdicts = {found.name: found.verdict for found in examined(name).findings}
-    assert verdicts[FAULTS[name][0]] in ("FAILS", "warning"), examined(name)
+    check_found(examined(name), FAULTS[name])
 
 
 def test_the_cause_that_stands_first_is_the_right_one_in_four_of_five():
-    right = {}
-    for name, (examination, word) in FAULTS.items():
-        (found,) = (f for f in examined(name).findings if f.name == examination)
-        first = found.cause.split(", ")[0]
-        right[name] = word in f"{found.sentence} {first}"
-    wrong = [name for name, is_right in right.items() if not is_right]
-    assert len(wrong) <= 0.2 * len(right), wrong
+    check_causes(FAULTS, examined)
 
 
 def test_a_leak_is_traced_to_the_part_where_it_begins():

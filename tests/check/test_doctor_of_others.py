@@ -1,8 +1,8 @@
 """The doctor on small, random models of Hugging Face: all are right, and none may be accused."""
 
-import torch
 import transformers as hf
 from conftest import for_each
+from faults import seeded, warnings_of
 
 from d2lmini import check
 
@@ -73,15 +73,6 @@ TRANSLATORS = {
         )
     ),
 }
-
-
-def seeded(make):
-    torch.manual_seed(0)
-    return make()
-
-
-def warnings_of(report):
-    return {found.name for found in report.findings if found.verdict == "warning"}
 
 
 @for_each(LANGUAGE_MODELS)

@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 from conftest import for_each
+from faults import check_causes, check_found, seeded
 from torch import nn
 from torch.nn import functional as F
 
@@ -211,11 +212,6 @@ FAULTS = {
 }
 
 
-def seeded(make, *args):
-    torch.manual_seed(0)
-    return make(*args)
-
-
 class OfPyTorch(nn.Module):
     """nn.Transformer, whose masks are True where nothing may be seen."""
 
@@ -299,17 +295,11 @@ def test_no_right_translator_is_accused(name):
 
 @for_each(FAULTS)
 def test_a_fault_is_found(name):
-    verdicts = {found.name: found.verdict for found in examined(name).findings}
-    assert verdicts[FAULTS[name][0]] in ("FAILS", "warning"), examined(name)
+    check_found(examined(name), FAULTS[name])
 
 
 def test_the_cause_that_stands_first_is_the_right_one_in_four_of_five():
-    right = {}
-    for name, (examination, word) in FAULTS.items():
-        (found,) = (f for f in examined(name).findings if f.name == examination)
-        right[name] = word in f"{found.sentence} {found.cause.split(', ')[0]}"
-    wrong = [name for name, is_right in right.items() if not is_right]
-    assert len(wrong) <= 0.2 * len(right), wrong
+    check_causes(FAULTS, examined)
 
 
 def test_a_function_is_examined_from_outside():
