@@ -1,8 +1,11 @@
 """Checkpoints: the state of a training run in a file, to resume it bit for bit."""
 
+import hashlib
 import math
 import pickle
+import sys
 import zipfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import torch
@@ -10,9 +13,10 @@ import torch
 from d2lmini.support.arguments import check_count, check_kind
 from d2lmini.support.files import write_file
 from d2lmini.support.history import is_first
+from d2lmini.support.modes import eval_mode
 from d2lmini.support.randomness import random_states, set_random_states
 
-FORMAT, VERSION = "d2lmini checkpoint", 2
+FORMAT, VERSION = "d2lmini checkpoint", 3
 
 
 def write_whole(state: dict, path: Path) -> None:
@@ -55,11 +59,39 @@ def read_whole(path: Path) -> dict:
     return state
 
 
+def digest(tensors: Iterable[torch.Tensor]) -> str:
+    """Twelve digits that differ when a number in one of the tensors does."""
+    hashed = hashlib.sha256()
+    for tensor in tensors:
+        flat = tensor.detach().cpu().contiguous().flatten()
+        hashed.update(flat.view(torch.uint8).numpy())
+    return hashed.hexdigest()[:12]
+
+
+def fingerprint(net: torch.nn.Module, batches: Iterable, loss: Callable) -> dict:
+    """What tells a training run from another before its first step.
+
+    The random states and the mode of net are as before, so that the run itself is not changed.
+    """
+    device = next(net.parameters()).device
+    with torch.random.fork_rng(), torch.no_grad(), eval_mode(net):
+        torch.manual_seed(0)  # the same first batch, however often the data is shuffled
+        batch = [torch.as_tensor(array).to(device) for array in next(iter(batches))]
+        return {
+            "starting weights": digest(net.state_dict().values()),
+            "first batch": digest(batch),
+            "number of batches": len(batches) if hasattr(batches, "__len__") else None,
+            # Rounded: another device adds up in another order.
+            "loss of the first batch": f"{loss(net, batch)[0].item():.3g}",
+        }
+
+
 class Checkpoint:
     """Save a training run to a file, and resume it: see speed.training.train.
 
     Stopped at any moment and resumed, it ends with the same weights, bit for bit, as one that was
-    never stopped, given the same device and number of threads.
+    never stopped, given the same device and number of threads. So it has to begin alike: set the
+    same seed before the network is made. The file of another run is refused.
 
     Args:
         path: the file; each save replaces it.
@@ -75,14 +107,17 @@ class Checkpoint:
             check_count("every", every)
         self.path, self.every = Path(path), every
 
-    def begin(self, settings: dict, net, optimizer, schedule, step) -> None:
+    def begin(
+        self, settings: dict, num_epochs: int, net, optimizer, schedule, step
+    ) -> None:
         """Restore the parts of a training run from the file, if it exists.
 
         Set history to the rows of the finished epochs, steps to the results of the unfinished
         epoch's training steps, best and lowest to the best weights and their loss.
 
         Args:
-            settings: of the run; those in the file must be equal.
+            settings: of the run, with its fingerprint; those in the file must be equal.
+            num_epochs: of the run; the file may not hold more.
             step: of the run; also saved if it has state.
         Raises:
             ValueError: the file is from another run; see also read_whole.
@@ -97,6 +132,16 @@ class Checkpoint:
             return
         saved = read_whole(self.path)
         self._refuse_another(saved)
+        done, steps = len(saved["history"]), len(saved["steps"])
+        if done > num_epochs:
+            raise ValueError(
+                f"num_epochs ({num_epochs}) must be at least {done}, as many as path "
+                f"({self.path}) holds"
+            )
+        if is_first():
+            more = f" and {steps} more steps" if steps else ""
+            taken = f"{self.path}: taken up after epoch {done} of {num_epochs}{more}"
+            print(taken, file=sys.stderr)
         for name, part in self.parts.items():
             part.load_state_dict(saved[name])
         device = next(net.parameters()).device
@@ -110,7 +155,8 @@ class Checkpoint:
             if saved["settings"].get(name) != value:
                 raise ValueError(
                     f"path ({self.path}) is from another training run: its {name} was "
-                    f"{saved['settings'].get(name)}, this one's is {value}"
+                    f"{saved['settings'].get(name)}, this one's is {value}; give another path, "
+                    "or the same seed, data, loss and settings"
                 )
         shapes = {n: tuple(p.shape) for n, p in self.parts["net"].state_dict().items()}
         kept = {n: tuple(p.shape) for n, p in saved["net"].items()}
@@ -172,7 +218,7 @@ class Checkpoint:
 class NothingKept:
     """Stands in for a Checkpoint when nothing is to be saved."""
 
-    def begin(self, *parts, **named):
+    def begin(self, *parts):
         """Start from scratch."""
         self.history, self.steps, self.best, self.lowest = [], [], None, math.inf
 

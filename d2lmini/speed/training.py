@@ -2,7 +2,7 @@
 
 import torch
 
-from d2lmini.speed.checkpoints import NothingKept
+from d2lmini.speed.checkpoints import NothingKept, fingerprint
 from d2lmini.speed.distributed import Team
 from d2lmini.support.arguments import check_training, checked
 from d2lmini.support.history import History, NotFiniteError
@@ -33,8 +33,15 @@ def train(
     optimizer = torch.optim.Adam(net.parameters(), lr=lr, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup(warmup_steps))
     kept = checkpoint or NothingKept()
-    settings = {"lr": lr, "warmup_steps": warmup_steps}
-    kept.begin(settings, net, optimizer, schedule, step)
+    settings = {
+        "lr": lr,
+        "warmup_steps": warmup_steps,
+        "validation": val_batches is not None,
+        "keep_best": keep_best,
+    }
+    if checkpoint is not None:
+        settings |= fingerprint(net, batches, loss)
+    kept.begin(settings, num_epochs, net, optimizer, schedule, step)
     history = History(net, num_epochs, unit, kept.history)
     best, lowest = kept.best, kept.lowest
     try:

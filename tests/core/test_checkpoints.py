@@ -21,13 +21,17 @@ from d2lmini.speed.training import train
 FORK = multiprocessing.get_context("fork")
 
 
-def run(path=None, every=1, loss=LOSS, num_epochs=3, **settings):
+def run(path=None, every=1, loss=LOSS, num_epochs=3, seed=0, change=None, **settings):
     """Train with dropout and random order; return the net and the history."""
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     net = tiny_net(10, 10, dropout=0.3)
     data = toy_data(batch_size=2)
+    if change is not None:
+        data = change([*data])
     checkpoint = None if path is None else Checkpoint(path, every)
     settings = {"warmup_steps": 4, "val_batches": data, "keep_best": True} | settings
+    if settings["val_batches"] is None:
+        settings["keep_best"] = False
     how = loss, 0.01, num_epochs, CPU
     return net, train(net, data, *how, checkpoint=checkpoint, **settings)
 
@@ -72,11 +76,13 @@ def test_a_training_that_has_ended_is_not_done_again(tmp_path):
 def test_what_is_not_finite_is_not_kept(tmp_path):
     def explodes(net, batch):
         mean, count = LOSS(net, batch)
+        if not net.training:
+            return mean, count
         return mean * (float("nan") if explodes.left.__next__() < 0 else 1.0), count
 
     explodes.left = itertools.count(4, -1)
     with pytest.warns(RuntimeWarning, match="training stopped"):
-        run(tmp_path / "run.pt", loss=explodes, val_batches=None, keep_best=False)
+        run(tmp_path / "run.pt", loss=explodes, val_batches=None)
     kept = read_whole(tmp_path / "run.pt")
     assert all(p.isfinite().all() for p in kept["net"].values())
 
@@ -143,7 +149,7 @@ class Program:
 
 
 REFUSED = {
-    "of another version": ({"version": 1}, r"has version 1; this d2lmini reads 2"),
+    "of another version": ({"version": 1}, r"has version 1; this d2lmini reads 3"),
     "no checkpoint": ({"format": "photo"}, r"must be a checkpoint of d2lmini"),
     "of another learning rate": ({"settings": {"lr": 0.5, "warmup_steps": 4}},
         r"its lr was 0.5, this one's is 0.01"),
@@ -162,6 +168,51 @@ def test_another_file_is_refused_and_left_as_it_was(tmp_path, kind, monkeypatch)
     with pytest.raises(ValueError, match=said):
         run(path)
     assert path.read_bytes() == before and not os.path.exists("hacked")
+
+
+def twice_the_loss(net, batch):
+    mean, count = LOSS(net, batch)
+    return 2 * mean, count
+
+
+def other_targets(data):
+    """The batches with one token changed in the second sentence of each."""
+    for batch in data:
+        batch[2][1, 0] = 3
+    return data
+
+
+ANOTHER_RUN = {
+    "another seed": ({"seed": 1}, "its starting weights was"),
+    "other data": ({"change": other_targets}, "its first batch was"),
+    "fewer batches": ({"change": lambda data: data[:-1]}, "its number of batches was"),
+    "another loss": ({"loss": twice_the_loss}, "its loss of the first batch was"),
+    "fewer epochs": ({"num_epochs": 2}, r"num_epochs \(2\) must be at least 3"),
+    "no validation": ({"val_batches": None}, "its validation was True, this one's is False"),
+    "the last epoch kept": ({"keep_best": False}, "its keep_best was True"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ANOTHER_RUN)
+def test_a_checkpoint_of_another_run_is_refused(tmp_path, what):
+    changes, said = ANOTHER_RUN[what]
+    # A list has one order; what is shuffled has another first batch.
+    run(tmp_path / "run.pt", change=list if "change" in changes else None)
+    before = (tmp_path / "run.pt").read_bytes()
+    with pytest.raises(ValueError, match=said):
+        run(tmp_path / "run.pt", **changes)
+    assert (tmp_path / "run.pt").read_bytes() == before
+
+
+def test_a_training_that_is_taken_up_says_where(tmp_path, capsys):
+    run(tmp_path / "run.pt")
+    assert "taken up" not in capsys.readouterr().err
+    run(tmp_path / "run.pt")
+    assert "run.pt: taken up after epoch 3 of 3\n" in capsys.readouterr().err
+    with pytest.raises(Stopped):
+        run(tmp_path / "two.pt", loss=stop_before(6))
+    run(tmp_path / "two.pt")
+    assert "after epoch 1 of 3 and 2 more steps\n" in capsys.readouterr().err
 
 
 def test_a_bare_pickle_is_refused(tmp_path, monkeypatch):
