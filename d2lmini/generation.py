@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from d2lmini.masks import padding_mask
-from d2lmini.support.arguments import check_search
+from d2lmini.support.net_arguments import check_search
 
 
 class Hypothesis(NamedTuple):
@@ -27,7 +27,7 @@ def greedy_search(
         src: (1, source steps)
         src_valid_lens: (1,); None = no padding
     Raises:
-        TypeError, ValueError: see arguments.check_search; src holds more than one sentence.
+        TypeError, ValueError: see net_arguments.check_search; src holds more than one sentence.
     Source: chapter 9.
     """
     check_search(net, src, bos, eos, num_steps)

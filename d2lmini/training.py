@@ -10,16 +10,15 @@ import torch
 from torch import nn
 
 from d2lmini.losses import seq2seq_loss
-from d2lmini.support.arguments import (
-    check_arguments,
-    check_count,
+from d2lmini.support.arguments import check_arguments, check_count
+from d2lmini.support.history import History, NotFiniteError
+from d2lmini.support.modes import eval_mode
+from d2lmini.support.net_arguments import (
     check_counted,
     check_evaluation,
     check_training,
     checked,
 )
-from d2lmini.support.history import History, NotFiniteError
-from d2lmini.support.modes import eval_mode
 
 if TYPE_CHECKING:  # slow to import, and only needed for type hints
     import pandas as pd
@@ -170,7 +169,7 @@ def train(
         A pandas table, one row per finished epoch: loss, {unit}_per_sec and, with val_batches,
         val_loss.
     Raises:
-        TypeError, ValueError: see arguments.check_training.
+        TypeError, ValueError: see net_arguments.check_training.
     Source: chapter 9.
     """
     check_training(

@@ -12,6 +12,7 @@ from d2lmini.data import Vocab, encode, normalise
 from d2lmini.generation import beam_search, greedy_search
 from d2lmini.support.arguments import check_arguments, check_as_many
 from d2lmini.support.modes import eval_mode
+from d2lmini.support.net_arguments import check_vocabs
 
 
 class AttentionWeights(NamedTuple):
@@ -68,6 +69,7 @@ def predict_seq2seq(
     Source: chapter 9.
     """
     check_arguments(net=net, src_vocab=src_vocab, tgt_vocab=tgt_vocab)
+    check_vocabs(net, src_vocab, tgt_vocab)
     check_arguments(num_steps=num_steps, device=device, beam_size=beam_size)
     src, src_valid_lens = encode_source(src_sentence, src_vocab, num_steps, device)
     search = (net, src, src_valid_lens, tgt_vocab.bos, tgt_vocab.eos, num_steps)

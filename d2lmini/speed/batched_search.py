@@ -10,13 +10,9 @@ import torch
 from d2lmini.data import encode, normalise
 from d2lmini.generation import Hypothesis, log_prob_per_token
 from d2lmini.masks import padding_mask
-from d2lmini.support.arguments import (
-    check_arguments,
-    check_integers,
-    check_search,
-    check_words,
-)
+from d2lmini.support.arguments import check_arguments, check_integers, check_words
 from d2lmini.support.modes import eval_mode
+from d2lmini.support.net_arguments import check_search, check_vocabs
 
 
 def translate_all(
@@ -39,6 +35,7 @@ def translate_all(
     Source: chapter 10.
     """
     check_arguments(net=net, src_vocab=src_vocab, tgt_vocab=tgt_vocab)
+    check_vocabs(net, src_vocab, tgt_vocab)
     check_arguments(num_steps=num_steps, device=device, beam_size=beam_size)
     check_arguments(sentences=sentences, batch_size=batch_size)
     for sentence in sentences:
@@ -132,7 +129,7 @@ def generate(
     Returns:
         A Hypothesis for each sentence.
     Raises:
-        TypeError, ValueError: see arguments.check_search.
+        TypeError, ValueError: see net_arguments.check_search.
     Source: chapter 10.
     """
     check_search(net, src, bos, eos, num_steps, batch="batch")

@@ -6,7 +6,8 @@ import torch
 from torch.nn import functional as F
 
 from d2lmini.generation import Hypothesis
-from d2lmini.support.arguments import check_search, check_tokens
+from d2lmini.support.arguments import check_tokens
+from d2lmini.support.net_arguments import check_search
 
 
 @torch.inference_mode()

@@ -4,8 +4,8 @@ import torch
 
 from d2lmini.speed.checkpoints import NothingKept, fingerprint
 from d2lmini.speed.distributed import Team
-from d2lmini.support.arguments import check_training, checked
 from d2lmini.support.history import History, NotFiniteError
+from d2lmini.support.net_arguments import check_training, checked
 from d2lmini.training import evaluate, train_epoch, train_step, warmup
 
 

@@ -238,6 +238,11 @@ def check_mask(mask, shape) -> None:
         got = mask.dtype if isinstance(mask, torch.Tensor) else type(mask).__name__
         raise TypeError(f"mask must be a boolean tensor, True = may attend; got {got}")
     sizes = zip(reversed(mask.shape), reversed(shape), strict=False)
+    if 2 < mask.dim() < len(shape):  # a batch axis would be read as the heads'
+        raise ValueError(
+            f"mask of shape {tuple(mask.shape)} must have as many axes as the scores "
+            f"({len(shape)}), or only (queries, keys): mask[:, None] gives it one for the heads"
+        )
     if mask.dim() > len(shape) or any(m not in (1, s) for m, s in sizes):
         raise ValueError(
             f"mask of shape {tuple(mask.shape)} does not broadcast to the scores' shape "
@@ -292,84 +297,6 @@ def check_parts(batch, *names) -> None:
     if len(batch) != len(names):
         parts = ", ".join(names)
         raise ValueError(f"batch must be ({parts}), got {len(batch)} parts")
-
-
-def checked(loss):
-    """Make loss raise unless it returns (mean, count) and the mean has a gradient."""
-
-    def checked_loss(net, batch):
-        scored = loss(net, batch)
-        rule = "must return (mean, count)"
-        if not isinstance(scored, tuple | list) or len(scored) != 2:
-            raise TypeError(f"loss {rule}, got {type(scored).__name__}")
-        mean = scored[0]
-        check_kind("loss: mean", mean, torch.Tensor, "a torch.Tensor")
-        check_shape("loss: mean", mean)
-        if torch.is_grad_enabled() and not mean.requires_grad:
-            raise ValueError(f"loss {rule}, got a mean that does not depend on net")
-        return scored
-
-    return checked_loss
-
-
-def check_counted(count) -> None:
-    """count must show that the batches hold at least one item."""
-    if not count.sum() > 0:
-        got = count.tolist()
-        raise ValueError(f"loss must count something in some batch, got {got}")
-
-
-def check_evaluation(net, batches, loss, device) -> None:
-    """Check the arguments of training.evaluate."""
-    check_arguments(net=net, batches=batches, loss=loss, device=device)
-
-
-def check_training(
-    net, batches, loss, lr, num_epochs, device, val_batches, keep_best, unit
-) -> None:
-    """Check the arguments of training.train."""
-    check_evaluation(net, batches, loss, device)
-    if not any(p.requires_grad for p in net.parameters()):
-        raise ValueError(f"net ({type(net).__name__}) must have parameters to train")
-    check_arguments(lr=lr, num_epochs=num_epochs, keep_best=keep_best, unit=unit)
-    check_token_ids(net, batches)
-    if val_batches is not None:
-        check_arguments(val_batches=val_batches)
-        check_token_ids(net, val_batches)
-    elif keep_best:
-        raise ValueError("keep_best (True) needs val_batches: they judge the epochs")
-
-
-def check_token_ids(net, batches) -> None:
-    """Every id in a data set must have a row in net; on a GPU, a missing row kills the process."""
-    dataset = getattr(batches, "dataset", None)
-    rows = [dataset.tensors] if hasattr(dataset, "tensors") else batches
-    if not isinstance(rows, list | tuple):  # a data set of the reader's own kind
-        return
-    for arrays in rows:
-        for side, ids in zip(("encoder", "decoder"), arrays[::2], strict=False):
-            size = table_size(getattr(net, side, None))
-            if size and not ids.is_floating_point():
-                check_tokens(ids.cpu(), size)
-
-
-def table_size(net) -> int:
-    """Number of tokens for which net has vectors; 0 without an embedding."""
-    modules = net.modules() if isinstance(net, nn.Module) else ()
-    sizes = [m.num_embeddings for m in modules if isinstance(m, nn.Embedding)]
-    return max(sizes, default=0)  # a smaller table may hold positions
-
-
-def check_search(net, src, bos, eos, num_steps, beam_size=1, batch=1) -> None:
-    """Check the arguments of a search; src must be ids (batch, steps)."""
-    check_arguments(net=net, num_steps=num_steps)
-    check_count("beam_size", beam_size)
-    check_integers("src", src, batch, "steps")
-    size = table_size(getattr(net, "decoder", None))
-    for name, token in (("bos", bos), ("eos", eos)):
-        check_count(name, token, least=0)
-        if size:
-            check_at_most(name, token, "vocab_size - 1", size - 1)
 
 
 def check_ids(ids, vocab_size: int) -> None:

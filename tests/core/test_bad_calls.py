@@ -49,7 +49,7 @@ MAPS, BOX = np.ones((1, 1, 4, 4)), (0, 0, 1, 1, "text")
 BLOCK = functools.cache(lambda: EncoderBlock(8, 16, 2, 0.0))
 DECODER_BLOCK = functools.cache(lambda: DecoderBlock(8, 16, 2, 0.0))
 ATTENTION = functools.cache(lambda: MultiHeadAttention(8, 2, 0.0))
-NET = functools.cache(tiny_net)
+NET = functools.cache(lambda: tiny_net(10, 10))
 SUBWORDS = functools.cache(lambda: SubwordTranslator([], [], (8, 16, 2, 1, 0.1)))
 LOSS = functools.partial(seq2seq_loss, bos=2)
 
@@ -142,6 +142,8 @@ BAD = [
     ("MultiHeadAttention", "keys", "batch", lambda: ATTENTION()(X, SHORT, SHORT)),
     ("MultiHeadAttention", "values", "None", lambda: ATTENTION()(X, X, None)),
     ("MultiHeadAttention", "mask", "(batch, steps)", lambda: ATTENTION()(X, X, X, ANY)),
+    ("MultiHeadAttention", "mask", "as many sentences as heads", lambda: ATTENTION()(
+        X[:2], X[:2], X[:2], torch.ones(2, 3, 3, dtype=torch.bool))),
     ("MultiHeadAttention", "attention_weights", "no pass",
      lambda: MultiHeadAttention(8, 2, 0.0).attention_weights),
     ("MultiHeadAttention", "dropout", "classic sizes",
@@ -340,6 +342,7 @@ BAD = [
     ("greedy_search", "eos", "no token", lambda: greedy_search(NET(), *ROW, 2, 99, 4)),
     ("generate", "choose", "None", lambda: generate(NET(), *SEARCH, 4, None)),
     ("beam_search", "beam_size", "zero", lambda: beam_search(NET(), *SEARCH, 4, 0)),
+    ("beam_search", "beam_size", "huge", lambda: beam_search(NET(), *SEARCH, 4, 10**6)),
     ("beam_search", "num_steps", "zero", lambda: beam_search(NET(), *SEARCH, 0, 2)),
     ("beam_search", "src", "two rows", lambda: beam_search(NET(), IDS, LENS, 2, 3, 4, 2)),
     ("generate", "num_steps", "zero", lambda: generate(NET(), *SEARCH, 0)),
@@ -355,6 +358,11 @@ BAD = [
     ("predict_seq2seq", "src_sentence", "list", lambda: translate(["he is"])),
     ("predict_seq2seq", "src_vocab", "list", lambda: translate(src=["he", "is"])),
     ("predict_seq2seq", "tgt_vocab", "None", lambda: translate(tgt=None)),
+    ("predict_seq2seq", "src_vocab", "exchanged",
+     lambda: predict_seq2seq(tiny_net(10, 4), "he", Vocab([]), VOCAB, 4, CPU)),
+    ("predict_seq2seq", "tgt_vocab", "another", lambda: translate(tgt=Vocab([]))),
+    ("translate_all", "src_vocab", "exchanged",
+     lambda: translate_all(tiny_net(10, 4), ["he"], Vocab([]), VOCAB, 4, CPU)),
     ("predict_seq2seq", "num_steps", "zero", lambda: translate(num_steps=0)),
     ("predict_seq2seq", "device", "no such", lambda: translate(device="gpu")),
     ("predict_seq2seq", "net", "text", lambda: predict_seq2seq("net", "he", VOCAB, VOCAB, 4, CPU)),
@@ -426,7 +434,7 @@ RAW = {
     "Decoder: caches, classic",
     "cut_padding: batch, odd",
     "train_step: loss, None",
-    # Ids are checked once per data set (arguments.check_token_ids), not in each step.
+    # Ids are checked once per data set (net_arguments.check_token_ids), not in each step.
     "cross_entropy: labels, no row",
     "cross_entropy: labels, ignored",
 }
