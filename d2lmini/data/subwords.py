@@ -11,7 +11,8 @@ START = "▁"  # marks pieces that begin a word
 
 def spelt(word: str) -> list[str]:
     """Spell a word: its pieces before any merge."""
-    return [START + word[0], *word[1:]]
+    letters = word.replace(START, "_")  # a ▁ of the text would come back as a space
+    return [START + letters[0], *letters[1:]]
 
 
 def merge(pieces: list[str], pair: tuple[str, str]) -> list[str]:

@@ -7,7 +7,7 @@ export function makeSubwords(merges) {
   const ranks = new Map(merges.map(([left, right], rank) => [`${left} ${right}`, rank]));
   const rankOf = (pieces, i) => ranks.get(`${pieces[i]} ${pieces[i + 1]}`) ?? Infinity;
   return (word) => {
-    let [first, ...pieces] = word;
+    let [first, ...pieces] = word.replaceAll(START, "_");
     pieces = [START + first, ...pieces];
     for (;;) {
       let best = 0;

@@ -209,9 +209,9 @@ def test_any_string_becomes_ids_and_comes_back(text, other):
 @examples(1000)
 @given(STRING, STRING)
 def test_any_string_falls_into_pieces_that_can_be_joined(text, other):
-    sentence = normalise(text).replace("▁", "_")
+    sentence = normalise(text)
     subwords = Subwords(learn_merges([sentence, normalise(other)], 20))
-    assert join(subwords.split(sentence)) == sentence
+    assert join(subwords.split(sentence)) == sentence.replace("▁", "_")
     assert isinstance(subwords.split(text), str)
 
 
