@@ -1,6 +1,5 @@
 """Checkpoints: the state of a training run in a file, to resume it bit for bit."""
 
-import hashlib
 import math
 import pickle
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 import torch
 
 from d2lmini.support.arguments import check_count, check_kind
-from d2lmini.support.files import write_file
+from d2lmini.support.files import digest, write_file
 from d2lmini.support.history import is_first
 from d2lmini.support.modes import eval_mode
 from d2lmini.support.randomness import random_states, set_random_states
@@ -59,15 +58,6 @@ def read_whole(path: Path) -> dict:
     return state
 
 
-def digest(tensors: Iterable[torch.Tensor]) -> str:
-    """Twelve digits that differ when a number in one of the tensors does."""
-    hashed = hashlib.sha256()
-    for tensor in tensors:
-        flat = tensor.detach().cpu().contiguous().flatten()
-        hashed.update(flat.view(torch.uint8).numpy())
-    return hashed.hexdigest()[:12]
-
-
 def fingerprint(net: torch.nn.Module, batches: Iterable, loss: Callable) -> dict:
     """What tells a training run from another before its first step.
 
@@ -78,8 +68,8 @@ def fingerprint(net: torch.nn.Module, batches: Iterable, loss: Callable) -> dict
         torch.manual_seed(0)  # the same first batch, however often the data is shuffled
         batch = [torch.as_tensor(array).to(device) for array in next(iter(batches))]
         return {
-            "starting weights": digest(net.state_dict().values()),
-            "first batch": digest(batch),
+            "starting weights": digest(net.state_dict().values())[:12],
+            "first batch": digest(batch)[:12],
             "number of batches": len(batches) if hasattr(batches, "__len__") else None,
             # Rounded: another device adds up in another order.
             "loss of the first batch": f"{loss(net, batch)[0].item():.3g}",

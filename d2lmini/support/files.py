@@ -1,8 +1,9 @@
 """Write files atomically, and detect incomplete files when reading."""
 
+import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,8 +31,22 @@ def write_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
         part.unlink(missing_ok=True)
 
 
+def digest(tensors: Iterable[torch.Tensor]) -> str:
+    """SHA-256 of the numbers of tensors, in hexadecimal."""
+    hashed = hashlib.sha256()
+    for tensor in tensors:
+        flat = tensor.detach().cpu().contiguous().flatten()
+        hashed.update(flat.view(torch.uint8).numpy())
+    return hashed.hexdigest()
+
+
+def by_name(tensors: dict[str, torch.Tensor]) -> list[torch.Tensor]:
+    """The tensors in the order of their names."""
+    return [tensors[name] for name in sorted(tensors)]
+
+
 def write_tensors(path: Path, tensors: dict[str, torch.Tensor], notes: dict) -> None:
-    """Write a safetensors file: tensors by name, and notes as JSON in its metadata.
+    """Write a safetensors file: tensors by name; in its metadata, as JSON, notes and a checksum.
 
     Raises:
         OSError: see write_file.
@@ -45,6 +60,7 @@ def write_tensors(path: Path, tensors: dict[str, torch.Tensor], notes: dict) -> 
         except (TypeError, ValueError) as error:
             rule = f"must be serialisable as JSON: {error}"
             raise TypeError(f"{name} ({note!r:.60}) {rule}") from error
+    notes = {**notes, "sha256": digest(by_name(tensors))}
     # A single string: safetensors writes several in an order that changes from run to run.
     data = save(tensors, {"d2lmini": json.dumps(notes, ensure_ascii=False)})
     write_file(path, lambda file: file.write(data))
@@ -55,7 +71,7 @@ def read_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict]:
 
     Raises:
         OSError: the file does not exist, or cannot be read.
-        ValueError: it is truncated, is not a safetensors file, or has no notes.
+        ValueError: it is truncated or damaged, is not a safetensors file, or has no notes.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -74,4 +90,6 @@ def read_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict]:
         raise ValueError(f"path ({path}) must have JSON metadata: {error}") from error
     if not isinstance(notes, dict):
         raise ValueError(f"path ({path}) must have metadata written by d2lmini")
+    if notes.pop("sha256", None) != digest(by_name(tensors)):
+        raise ValueError(f"path ({path}) is damaged: its numbers are not those written")
     return tensors, notes

@@ -88,6 +88,15 @@ def test_a_file_that_was_cut_short_is_refused(translator, tmp_path):
     refused(path, "must be a safetensors file")
 
 
+def test_changed_numbers_are_refused(translator, tmp_path):
+    path = tmp_path / "translator.safetensors"
+    translator.save(path)
+    whole = bytearray(path.read_bytes())
+    whole[-500] ^= 1  # one bit of one number
+    path.write_bytes(whole)
+    refused(path, "is damaged: its numbers are not those written")
+
+
 def test_another_file_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "weights.safetensors"
