@@ -1,8 +1,12 @@
 """Report the progress of training, and restore good weights when it fails."""
 
 import os
+import signal
 import sys
+import threading
+import time
 import warnings
+from contextlib import contextmanager
 
 
 class NotFiniteError(ArithmeticError):
@@ -18,6 +22,20 @@ class NotFiniteError(ArithmeticError):
 def is_first() -> bool:
     """True on rank 0, and for a process on its own."""
     return int(os.environ.get("RANK", 0)) == 0
+
+
+@contextmanager
+def pressed_once():
+    """Ignore Ctrl-C, and for half a second more: pressed twice in a hurry, it means once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread receives it
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+        time.sleep(0.5)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class History:
@@ -49,9 +67,10 @@ class History:
         """Say why training stopped, and restore good weights if these are spoilt."""
         done = len(self.rows)
         if isinstance(reason, KeyboardInterrupt):
-            print(f"stopped by hand after {done} epochs", file=sys.stderr)
-            if not all(p.isfinite().all() for p in self.net.parameters()):
-                self.net.load_state_dict(self.snapshots[-1])
+            with pressed_once():
+                print(f"stopped by hand after {done} epochs", file=sys.stderr)
+                if not all(p.isfinite().all() for p in self.net.parameters()):
+                    self.net.load_state_dict(self.snapshots[-1])
             return
         # What fails at the first training step was broken by the last one of the epoch before.
         good = max(done - 1, 0) if reason.step == 1 else done

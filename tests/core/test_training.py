@@ -1,6 +1,7 @@
 import functools
 import itertools
 import math
+import signal
 from unittest import mock
 
 import pandas as pd
@@ -15,6 +16,7 @@ from torch.utils.data import DataLoader, IterableDataset
 from d2lmini import Vocab, batches, train_seq2seq, training, xavier_init
 from d2lmini.data import cut_padding
 from d2lmini.losses import masked_cross_entropy, seq2seq_loss, shift_right
+from d2lmini.support import history as reports
 from d2lmini.support.history import NotFiniteError
 from d2lmini.training import evaluate, train, train_epoch, train_step, warmup
 
@@ -235,6 +237,19 @@ def test_ctrl_c_returns_what_was_trained(capsys, at, epochs, steps, device):
         batch = [array.to(device) for array in batch]
         train_step(reference, batch, LOSS, optimizer)
     torch.testing.assert_close(weights(net.net), weights(reference))
+
+
+def test_a_second_ctrl_c_in_a_hurry_means_the_same(capsys, monkeypatch, device):
+    def press_again(seconds):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(reports.time, "sleep", press_again)
+    rows = train_seq2seq(
+        Interrupts(tiny_net(), 1), toy_data(), 0.01, 9, Vocab([]), device
+    )
+    assert len(rows) == 0 and "stopped by hand" in capsys.readouterr().err
+    with pytest.raises(KeyboardInterrupt):  # later it stops again
+        signal.raise_signal(signal.SIGINT)
 
 
 def test_ctrl_c_in_an_epoch_that_went_wrong(capsys, device):
