@@ -1,12 +1,15 @@
 """Record verdicts and hints for each exercise, and report them."""
 
+import hashlib
 import importlib.metadata
 import json
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
+
+from filelock import FileLock
 
 from d2lmini.check import grading
 from d2lmini.check.grading import ALMOST, NOT_ATTEMPTED, RIGHT, WRONG
@@ -134,6 +137,20 @@ def report(path: str | Path) -> None:
     check_kind("path", path, str | Path, "a path")
     path = Path(path)
     target = path.resolve()  # follows links
+    with one_at_a_time(target):  # two notebooks may report at the same moment
+        entries = _update(path, target)
+    solved = sum(record.verdict == RIGHT for record in entries.values())
+    print(f"{path}: {solved} of {len(entries)} exercises right, by your own account")
+
+
+def one_at_a_time(target: Path) -> FileLock:
+    """A lock on a file for all processes of this machine, kept away from the reader's folder."""
+    name = hashlib.sha256(str(target).encode()).hexdigest()[:16]
+    return FileLock(Path(gettempdir()) / f"d2lmini-{name}.lock")
+
+
+def _update(path, target):
+    """Write former and new records together, and return them."""
     entries = {name: Record() for name in grading.all_exercises()} | _former(path)
     told = reported.setdefault(target, {}) if path.exists() else {}
     for name, record in records.items():
@@ -152,8 +169,7 @@ def report(path: str | Path) -> None:
     reported[target] = {
         name: Record(**asdict(record)) for name, record in records.items()
     }
-    solved = sum(record.verdict == RIGHT for record in entries.values())
-    print(f"{path}: {solved} of {len(entries)} exercises right, by your own account")
+    return entries
 
 
 def _former(path):

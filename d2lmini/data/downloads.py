@@ -24,7 +24,7 @@ def one_at_a_time(folder: Path):
     Raises:
         OSError: the folder cannot be written to.
     """
-    from filelock import FileLock, Timeout  # only here: an optional dependency
+    from filelock import FileLock, Timeout
 
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / ".lock")

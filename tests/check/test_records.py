@@ -1,6 +1,7 @@
 """A reader's progress: verdicts, hints, and the report on both."""
 
 import json
+import multiprocessing
 import re
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from IPython.utils.capture import capture_output
 
 from d2lmini import check
 from d2lmini.check import records
-from d2lmini.check.grading import NOT_ATTEMPTED, RIGHT, all_exercises
+from d2lmini.check.grading import NOT_ATTEMPTED, RIGHT, WRONG, all_exercises
 from d2lmini.check.verdict import Verdict
 from d2lmini.support.chapters import CHAPTERS
 
@@ -113,6 +114,24 @@ def test_a_crash_in_the_middle_keeps_the_former_report(tmp_path, capsys, monkeyp
         check.report(path)
     assert path.read_text(encoding="utf-8") == former
     assert list(tmp_path.iterdir()) == [path]  # and nothing is left beside it
+
+
+def test_notebooks_that_report_at_the_same_moment_lose_nothing(tmp_path):
+    path = tmp_path / "answers.json"
+    fork = multiprocessing.get_context("fork")
+    at_once = fork.Barrier(8)
+
+    def notebook():
+        records.records["masks-3"] = records.Record(WRONG, attempts=1)
+        at_once.wait()
+        check.report(path)
+
+    notebooks = [fork.Process(target=notebook) for _ in range(8)]
+    for process in notebooks:
+        process.start()
+    for process in notebooks:
+        process.join()
+    assert entry(path)["attempts"] == 8
 
 
 def test_a_report_from_a_new_kernel_destroys_nothing(tmp_path, capsys, new_kernel):
