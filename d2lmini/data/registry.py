@@ -5,6 +5,7 @@ To add a data set, add an entry to the catalogue.
 
 import gzip
 import os
+import warnings
 import zlib
 from functools import partial
 from itertools import zip_longest
@@ -124,6 +125,8 @@ def read_rows(name: str | Path, split: str, columns: tuple[str, str]):
     is_empty = True
     for number, cells in enumerate(_cells(*paths), start=1):
         if len(cells) > 1 and cells[0] and cells[1]:
+            if is_empty:
+                _warn_of_other_columns(paths[0], number, columns, cells)
             is_empty = False
             yield paths[0], number, cells[0], cells[1]
         elif cells != [""]:
@@ -134,6 +137,23 @@ def read_rows(name: str | Path, split: str, columns: tuple[str, str]):
     if is_empty:
         form = "<TAB>".join(columns)
         raise ValueError(f"{paths[0]} must hold at least one line of {form}")
+
+
+def _warn_of_other_columns(path, number, columns, cells):
+    """Say what is read if a column of text begins with a number or an address."""
+    for column, cell in zip(columns, cells, strict=False):
+        is_text = column != "label"
+        if is_text and (cell.isdecimal() or cell.startswith(("http:", "https:"))):
+            read = ", ".join(
+                f"{name} {text!r:.40}"
+                for name, text in zip(columns, cells, strict=False)
+            )
+            warnings.warn(
+                f"{path}, line {number}: the first {len(columns)} columns are read as {read}; "
+                f"is {column} really its text?",
+                stacklevel=4,
+            )
+            return
 
 
 def _cells(path, second=None):

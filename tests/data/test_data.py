@@ -1,6 +1,7 @@
 import gzip
 import hashlib
 import itertools
+import re
 from collections import Counter
 
 import pytest
@@ -73,6 +74,23 @@ def test_your_own_file(tmp_path):
     assert src.shape == tgt.shape == (2, 4)  # the fifth step would be padding only
     assert sorted(src_lens.tolist()) == [3, 4] and sorted(tgt_lens.tolist()) == [3, 4]
     assert "runs" in src_vocab and "court" in tgt_vocab
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "1276\tLet's try.\tEssayons.",
+            "source '1276', target \"Let's try.\"; is source",
+        ),
+        ("Go.\thttps://tatoeba.org/42", "is target really"),
+    ],
+)
+def test_a_file_with_other_columns_is_read_with_a_warning(tmp_path, line, said):
+    path = write(tmp_path, f"\n{line}\n{line}\n")
+    with pytest.warns(UserWarning, match=re.escape(said)) as warned:
+        assert len(read_pairs(path)) == 2
+    assert len(warned) == 1 and "own.tsv, line 2" in str(warned[0].message)
 
 
 @pytest.mark.parametrize(
