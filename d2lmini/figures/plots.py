@@ -1,6 +1,6 @@
 """Plots of the book. Functions take arrays, never modules."""
 
-from itertools import cycle, pairwise
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -126,8 +126,8 @@ def write_numbers(axis, matrix, digits, dark_above):
 
 
 def show_curves(
-    x, curves, xlabel, ylabel, figsize=(5.4, 3), yscale="linear", xscale="linear"
-):
+    x, curves, xlabel, ylabel, figsize=(5.4, 3), yscale="linear", xscale="linear", hues=None
+):  # fmt: skip
     """Plot curves, each with its name at its end; several runs become mean and spread.
 
     Args:
@@ -135,6 +135,7 @@ def show_curves(
         curves: label -> (points,) or (runs, points); the band is one standard deviation,
             limited to the range of the runs.
         xscale, yscale: "linear" or "log"; a logarithmic x axis with few points labels each.
+        hues: label -> index in the cycle of colours, where a curve has one in another plot.
     Source: chapter 9.
     """
     check_kind("curves", curves, dict, "a dictionary, label -> numbers")
@@ -143,10 +144,11 @@ def show_curves(
     with plt.rc_context(STYLE):
         _, axis = plt.subplots(figsize=figsize, layout="constrained")
         ends = {}
-        for style, (label, y) in zip(cycle(LINES), curves.items(), strict=False):
+        for i, (label, y) in enumerate(curves.items()):
             runs = np.atleast_2d(y)
             mean = runs.mean(axis=0)
-            (ends[label],) = axis.plot(x, mean, linestyle=style)
+            colour = CYCLE[(hues or {}).get(label, i) % len(CYCLE)]
+            (ends[label],) = axis.plot(x, mean, LINES[i % len(LINES)], color=colour)
             if len(runs) > 1:
                 sd = runs.std(axis=0, ddof=1)
                 # Not beyond the runs, which may be impossible, such as a negative loss.
