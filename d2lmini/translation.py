@@ -68,7 +68,6 @@ def predict_seq2seq(
         A word is not in the vocabulary, or the sentence is cut.
     Source: chapter 9.
     """
-    check_arguments(net=net, src_vocab=src_vocab, tgt_vocab=tgt_vocab)
     check_vocabs(net, src_vocab, tgt_vocab)
     check_arguments(num_steps=num_steps, device=device, beam_size=beam_size)
     src, src_valid_lens = encode_source(src_sentence, src_vocab, num_steps, device)

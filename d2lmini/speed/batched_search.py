@@ -34,7 +34,6 @@ def translate_all(
         TypeError, ValueError: sentences is one string, or one of them is empty.
     Source: chapter 10.
     """
-    check_arguments(net=net, src_vocab=src_vocab, tgt_vocab=tgt_vocab)
     check_vocabs(net, src_vocab, tgt_vocab)
     check_arguments(num_steps=num_steps, device=device, beam_size=beam_size)
     check_arguments(sentences=sentences, batch_size=batch_size)

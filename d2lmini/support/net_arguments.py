@@ -100,6 +100,7 @@ def check_search(net, src, bos, eos, num_steps, beam_size=1, batch=1) -> None:
 
 def check_vocabs(net, src_vocab, tgt_vocab) -> None:
     """Each vocabulary must have as many tokens as its side of net has vectors, if any."""
+    check_arguments(net=net, src_vocab=src_vocab, tgt_vocab=tgt_vocab)
     for side, name, vocab in (
         ("encoder", "src_vocab", src_vocab),
         ("decoder", "tgt_vocab", tgt_vocab),
