@@ -18,12 +18,13 @@ from d2lmini.check.examinations import (
     HOLDS,
     UNTRIED,
     WARNS,
+    eval_mode,
     numbers,
 )
 from d2lmini.check.sources import OF_TRANSLATORS
 from d2lmini.check.trying import ERRORS, check_tried, same_draws
 from d2lmini.check.whole_models import Subject, Translation
-from d2lmini.support.arguments import check_count
+from d2lmini.support.arguments import check_at_most, check_count
 
 
 @dataclass
@@ -56,6 +57,7 @@ class Report:
     """All findings, worst first; true if nothing fails, so that it can be asserted."""
 
     findings: list[Finding]
+    note: str = ""
 
     def __post_init__(self):
         order = FAILS, WARNS, UNTRIED, HOLDS
@@ -70,9 +72,10 @@ class Report:
     def __repr__(self):
         counts = Counter(found.verdict for found in self.findings)
         numbers = ", ".join(f"{verdict} {number}" for verdict, number in counts.items())
-        return "\n".join(
-            [f"{len(self.findings)} examinations: {numbers}", *map(repr, self.findings)]
-        )
+        head = [f"{len(self.findings)} examinations: {numbers}"]
+        if self.note:
+            head.append(self.note)
+        return "\n".join([*head, *map(repr, self.findings)])
 
 
 def _quiet(function):
@@ -109,7 +112,12 @@ def language_model(
     check_tried(net=net)
     check_count("vocab_size", vocab_size, 2)
     check_count("num_steps", num_steps, 3)  # two earlier tokens, to exchange
-    return _examine(Subject(net, vocab_size, num_steps, batch_first), EXAMINATIONS)
+
+    def report(batch_first):
+        subject = Subject(net, vocab_size, num_steps, batch_first)
+        return _examine(subject, EXAMINATIONS)
+
+    return _either_way(report, batch_first)
 
 
 @_quiet
@@ -119,7 +127,7 @@ def translator(
     tgt_vocab_size: int,
     num_steps: int = 8,
     batch_first: bool = True,
-    mask_means: str | None = None,
+    mask_means: str | int | None = None,
 ) -> Report:
     """Examine a model that scores the next target token, given a source and the target so far.
 
@@ -132,6 +140,7 @@ def translator(
         batch_first: False for a model that reads (steps, batch).
         mask_means: for a model that takes a boolean mask of the source, (batch, source steps),
             in place of valid lengths: "keep" if True means a real token, "block" if padding.
+            For a model net(src, tgt) that knows padding by its id, that id.
     Shapes:
         src: (batch, source steps), integers; tgt: (batch, steps); src_valid_lens: (batch,)
     Raises:
@@ -142,12 +151,19 @@ def translator(
     check_count("src_vocab_size", src_vocab_size, 2)
     check_count("tgt_vocab_size", tgt_vocab_size, 2)
     check_count("num_steps", num_steps, 5)  # sources of two tokens and padding
-    if mask_means not in (None, "keep", "block"):
-        raise ValueError(f'mask_means ({mask_means!r}) must be None, "keep" or "block"')
-    subject = Translation(
-        net, src_vocab_size, tgt_vocab_size, num_steps, batch_first, mask_means
-    )
-    return _examine(subject, OF_TRANSLATORS)
+    if type(mask_means) is int:
+        sizes = min(src_vocab_size, tgt_vocab_size)
+        check_at_most("mask_means", mask_means, "vocab_size - 1", sizes - 1)
+    elif mask_means not in (None, "keep", "block"):
+        rule = 'must be None, "keep", "block" or the id of the padding'
+        raise ValueError(f"mask_means ({mask_means!r}) {rule}")
+    sizes = src_vocab_size, tgt_vocab_size, num_steps
+
+    def report(batch_first):
+        subject = Translation(net, *sizes, batch_first, mask_means)
+        return _examine(subject, OF_TRANSLATORS)
+
+    return _either_way(report, batch_first)
 
 
 @_quiet
@@ -177,18 +193,48 @@ def attention(
     return _examine(Attention(layer, num_hiddens, mask_means), OF_ATTENTION)
 
 
+def _either_way(report: Callable, batch_first: bool) -> Report:
+    """The report; where the axes may be exchanged, say whether the other order mends it."""
+
+    def mended():
+        try:
+            return bool(report(not batch_first))
+        except ERRORS:
+            return False
+
+    note = f"With batch_first={not batch_first} nothing fails."
+    try:
+        found = report(batch_first)
+    except ValueError as error:
+        if mended():
+            raise ValueError(f"{error}. {note}") from error
+        raise
+    is_mixed = any(f.name == "batch" and f.verdict == FAILS for f in found.findings)
+    if is_mixed and mended():
+        found.note = note
+    return found
+
+
+OF_OTHER_SHAPES = (
+    "length",
+    "batch",
+    "padding",
+    "cache",
+)  # not comparable if numbers are drawn
+
+
 def _examine(subject, examinations) -> Report:
     """Take the examinations one by one; one that raises an error is not tried, and says so."""
-    findings = []
+    findings, draws = [], False
     for examine in examinations:
         name = examine.__name__.replace("_", " ")
-        try:
-            with same_draws(*subject.inputs):
-                found = examine(subject)
-        except ERRORS as error:
-            text = str(error).partition("\n")[0]
-            found = UNTRIED, f"It raised: {text}"
+        if draws and name in OF_OTHER_SHAPES:
+            sentence = "Outputs differ from call to call (see eval mode)."
+            findings.append(Finding(name, UNTRIED, sentence))
+            continue
+        found = _tried(examine, subject)
         findings.append(Finding(name, *found))
+        draws |= examine is eval_mode and found[0] != HOLDS
         failed = examine is numbers and found[0] == FAILS
         if failed and not subject(*subject.inputs).any():
             subject = subject.given(
@@ -197,3 +243,14 @@ def _examine(subject, examinations) -> Report:
             if not subject(*subject.inputs).any():
                 break  # there is nothing to compare
     return Report(findings)
+
+
+def _tried(examine, subject):
+    """What one examination finds; PyTorch's faster path, without gradients, may raise an error."""
+    for with_grad in (False, True):
+        try:
+            with same_draws(*subject.inputs):
+                return examine(subject.given(with_grad=True) if with_grad else subject)
+        except ERRORS as error:
+            text = str(error).partition("\n")[0]
+    return UNTRIED, f"It raised: {text}"

@@ -5,7 +5,6 @@ hold also what usually causes it, likeliest first, and where the book explains i
 """
 
 import copy
-import inspect
 import math
 
 import torch
@@ -13,6 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from d2lmini.check.gradients import leaves_of
+from d2lmini.check.padding_and_cache import cache, padding
 from d2lmini.check.stacks import in_a_list, layers, lost_layers, without_gradient
 from d2lmini.check.trying import ERRORS, difference, largest, mode, rounding
 from d2lmini.check.whole_models import (
@@ -21,7 +21,6 @@ from d2lmini.check.whole_models import (
     UNTRIED,
     WARNS,
     culprit,
-    logits_of,
     traced,
 )
 
@@ -39,7 +38,16 @@ def eval_mode(subject):
     if size > rounding(first):
         sentence = f"Two calls on the same tokens differ by {size:.2g} in eval mode."
         cause = "F.dropout without training=self.training"
-        if listed := in_a_list(subject.net):
+        again = difference(subject(subject.tokens), subject(subject.tokens))
+        if largest(again) > rounding(first):  # although each draws the same numbers
+            cause = (
+                "something kept from one call to the next, such as a cache or a state"
+            )
+        elif not subject.is_module:
+            sentence += " net is a function, whose mode is not known here."
+            cause = "a model in training mode: call its eval() first, or give the model itself"
+            return WARNS, sentence, cause, "museum, 10"
+        elif listed := in_a_list(subject.net):
             cause = f"layers in a plain list, {listed}, which eval() does not reach"
         elif _strangers(subject):
             cause = "weights that are made anew in forward"
@@ -76,8 +84,17 @@ def future(subject):
     if found:
         sentence += f", first in {found[0]} ({type(found[1]).__name__})"
     part, moved = found[1:] if found else (None, [])
-    if part and any(isinstance(m, nn.ModuleList) for m in part.children()):
-        cause = "labels or other tokens still to come that get into the input"
+    if getattr(part, "bidirectional", False):
+        cause = "bidirectional=True: a recurrent layer that reads from both ends"
+    elif part and any(isinstance(m, nn.Conv1d) for m in part.modules()):
+        cause = "a convolution that is padded on both sides, and not on the left only"
+    elif part and _holds_layers(part):
+        cause = (
+            "later tokens that get into the input, or something in its forward that reads along "
+            "the steps, such as a norm over two axes"
+        )
+    elif moved in ([0], [0, last]):
+        cause = "a mask that hides each position from itself, so that the first sees anything"
     elif not seen.tril(-1)[:, 1:].any():
         cause = "a mask that is inverted: some functions take True for may, others for may not"
     elif part and not any(isinstance(child, nn.Linear) for child in part.children()):
@@ -90,6 +107,12 @@ def future(subject):
         cause = "no causal mask there, a mask of the wrong shape, or one added after the softmax"
     sentence += "."
     return FAILS, sentence, cause, "chapter 2, Blind to the future"
+
+
+def _holds_layers(part):
+    """Whether a part has a list of layers, which are more than matrices."""
+    lists = (m for m in part.children() if isinstance(m, nn.ModuleList))
+    return any(not isinstance(layer, nn.Linear) for layers in lists for layer in layers)
 
 
 def past(subject):
@@ -201,6 +224,8 @@ def numbers(subject):
         except ERRORS as error:
             text = str(error).partition("\n")[0]
             cause = "tensors that forward makes in 32 bits, whatever it is given"
+            if "overflow" in text:
+                cause = "-1e9, which float16 cannot hold: use torch.finfo(dtype).min"
             return worse, f"In {name} it raised: {text}.", cause, "Making it fast"
         if not all(tensor.isfinite().all() for tensor in found):
             sentence = f"In {name}, logits or gradients are not finite."
@@ -216,10 +241,11 @@ def logits_and_gradients(subject, kind):
     net = subject.net
     if subject.is_module:
         net = copy.deepcopy(net).to(kind)
-    with mode(net, training=False):
+    with mode(net, training=False):  # until the gradients are there: checkpointing
         logits = subject.read(net, subject.tokens)
+        if subject.is_module and logits.requires_grad:
+            logits.float().square().mean().backward()
     if subject.is_module and logits.requires_grad:
-        logits.float().square().mean().backward()
         grads = [p.grad for p in net.parameters() if p.grad is not None]
         return [logits, *(g.to_dense() if g.is_sparse else g for g in grads)]
     return [logits]
@@ -232,12 +258,16 @@ def parameters(subject):
     if found := lost_layers(subject.net):
         return found
     net = copy.deepcopy(subject.net)
+    names = [name for name, p in net.named_parameters() if p.requires_grad]
+    if not names:
+        return UNTRIED, "No parameter asks for a gradient."
     with mode(net, training=False):
         loss = _loss(subject.read(net, subject.tokens), subject.tokens)
-    names = [name for name, p in net.named_parameters() if p.requires_grad]
-    if not names or not loss.requires_grad:
-        return UNTRIED, "No parameter asks for a gradient."
-    loss.backward()
+        if not loss.requires_grad:
+            sentence = "No gradient flows from the logits to any parameter."
+            cause = "torch.no_grad(), detach() or numpy in forward"
+            return FAILS, sentence, cause, "chapter 8, What one batch does not show"
+        loss.backward()
     idle = [name for name, p in net.named_parameters()
             if p.requires_grad and without_gradient(p, p.grad)]  # fmt: skip
     if not idle:
@@ -261,7 +291,14 @@ def _loss(logits, tokens):
 
 def first_loss(subject):
     """A new model knows nothing: its loss is about ln V."""
-    loss = _loss(subject(subject.tokens), subject.tokens).item()
+    subject = subject.as_given()
+    logits = subject(subject.tokens)
+    sums = logits.double().sum(-1)
+    if logits.min() >= 0 and largest(difference(sums, torch.ones_like(sums))) < 0.01:
+        sentence = "The outputs are probabilities: they sum to 1 at each position."
+        cause = "a softmax in the model, and another in the loss, which wants logits"
+        return FAILS, sentence, cause, "chapter 9, Step, run, curve"
+    loss = _loss(logits, subject.tokens).item()
     even = math.log(subject.vocab_size)
     sentence = f"The loss of random tokens is {loss:.2f}, and ln V {even:.2f}."
     if loss < 0.5 * even:
@@ -277,7 +314,7 @@ def by_heart(subject, num_steps=150):
     """A copy can learn three short texts by heart."""
     if not subject.is_module:
         return UNTRIED, "net is no nn.Module."
-    net = copy.deepcopy(subject.net).float()
+    net = copy.deepcopy(subject.as_given().net).float()
     parameters = [p for p in net.parameters() if p.requires_grad]
     if not parameters:
         return UNTRIED, "No parameter asks for a gradient."
@@ -296,86 +333,6 @@ def by_heart(subject, num_steps=150):
         return HOLDS, sentence
     cause = "gradients that do not arrive, or too little width"
     return WARNS, sentence, cause, "chapter 8, One batch by heart"
-
-
-def padding(subject):
-    """With an attention_mask, as models of Hugging Face take it, padding does not matter."""
-    call_of = getattr(subject.net, "forward", subject.net)
-    if "attention_mask" not in inspect.signature(call_of).parameters:
-        return UNTRIED, "net takes no attention_mask, so its texts have one length."
-    tokens, alone = subject.tokens, subject(subject.tokens)
-    real, filler = torch.ones_like(tokens), subject.other(tokens)[:, :2]
-    parts = [(tokens, real), (filler, torch.zeros_like(filler))]
-    for side, ordered in (("right", parts), ("left", parts[::-1])):
-        padded, mask = (torch.cat(given, dim=1) for given in zip(*ordered, strict=True))
-        with mode(subject.net, training=False), torch.no_grad():
-            logits = logits_of(subject.net(padded, attention_mask=mask))
-        found = logits[mask.bool()].reshape(alone.shape)
-        size = largest(difference(found, alone))
-        if size > 10 * rounding(alone):
-            sentence = (
-                f"Two tokens of padding on the {side} move outputs by {size:.2g}."
-            )
-            if side == "right":
-                cause = "an attention_mask that is not used"
-                return FAILS, sentence, cause, "chapter 2, Padding"
-            cause = "positions that count the padding: pad on the right, or give position_ids"
-            return WARNS, sentence, cause, "chapter 2, Padding"
-    return HOLDS, "Padding moves no output, on either side."
-
-
-def cache(subject):
-    """Token by token, and two at a time, a cache gives what the whole text gives."""
-    whole, tokens = subject(subject.tokens), subject.tokens
-    if not subject.batch_first:
-        return UNTRIED, "A cache is tried with the batch first only."
-    read = _with_cache(subject.net)
-    for at_once in (1, 2):
-        pieces, cache = [], None
-        with mode(subject.net, training=False), torch.no_grad():
-            for begin in range(0, tokens.shape[1], at_once):
-                logits, cache = read(tokens[:, begin : begin + at_once], cache)
-                if cache is None:
-                    return UNTRIED, "The model returns no cache."
-                pieces.append(logits)
-        moved = difference(torch.cat(pieces, dim=1), whole).amax((0, 2))
-        if moved.max() > 10 * rounding(whole):
-            at = int((moved > 10 * rounding(whole)).int().argmax())
-            way = "One token at a time" if at_once == 1 else "Two tokens at a time"
-            sentence = f"{way}, the output at position {at} differs by {moved[at]:.2g}."
-            cause = (
-                "positions that start again at 0, or a cache that is not used whole"
-                if at_once == 1
-                else "a mask that is skipped, or not moved on, once there is a cache"
-            )
-            return (
-                FAILS,
-                sentence,
-                cause,
-                "chapter 8, Remembering what was computed: the cache; museum, 16",
-            )
-    return HOLDS, "One token at a time, or two, gives what the whole text gives."
-
-
-def _with_cache(net):
-    """How the model reads on from a cache: read(tokens, cache) -> (logits, cache)."""
-    if hasattr(net, "config"):  # Hugging Face
-        named = inspect.signature(net.forward).parameters
-        keyword = next(n for n in ("cache", "past_key_values") if n in named)
-
-        def read(tokens, cache):
-            output = net(tokens, use_cache=True, **{keyword: cache})
-            return output.logits, getattr(output, keyword, None)
-
-        return read
-
-    def read(tokens, cache):
-        output = net(tokens) if cache is None else net(tokens, cache)
-        return (
-            output if isinstance(output, tuple) and len(output) == 2 else (output, None)
-        )
-
-    return read
 
 
 EXAMINATIONS = (

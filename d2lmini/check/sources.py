@@ -1,16 +1,10 @@
 """The examinations of a translator that ask about its source; see examinations.py."""
 
 import torch
+from torch import nn
 
-from d2lmini.check.examinations import (
-    EXAMINATIONS,
-    FAILS,
-    HOLDS,
-    UNTRIED,
-    WARNS,
-    cache,
-    padding,
-)
+from d2lmini.check.examinations import EXAMINATIONS, FAILS, HOLDS, UNTRIED, WARNS
+from d2lmini.check.padding_and_cache import cache, padding
 from d2lmini.check.trying import difference, rounding
 from d2lmini.check.whole_models import others, traced
 
@@ -20,7 +14,7 @@ def source(subject):
     blind, steps = [], subject.source.shape[1]
     for t in range(steps):
         changed = subject.source.clone()
-        changed[:, t] = others(changed, subject.src_vocab_size)[:, t]
+        changed[:, t] = others(changed, subject.src_num_ids)[:, t]
         size, limit = _moved(subject, source=changed)
         if size[0] <= limit:  # the first source has no padding
             blind.append(t)
@@ -59,7 +53,7 @@ def encoder(subject):
     if not subject.is_module or not subject.batch_first:
         return UNTRIED, "The parts of net are unknown."
     changed = subject.source.clone()
-    changed[:, -1] = others(changed, subject.src_vocab_size)[:, -1]
+    changed[:, -1] = others(changed, subject.src_num_ids)[:, -1]
     moves = [went for *_, went in _parts_that_move(subject, changed)
              if went.shape == changed.shape]  # fmt: skip
     if not any(went[0, -1] for went in moves):
@@ -74,7 +68,7 @@ def encoder(subject):
 def source_padding(subject):
     """Nothing behind the end of a source matters."""
     padding = _steps(subject) >= subject.lens[:, None]
-    new = others(subject.source, subject.src_vocab_size)
+    new = others(subject.source, subject.src_num_ids)
     changed = torch.where(padding, new, subject.source)
     for is_training, when in ((False, ""), (True, " in training mode")):
         subject = subject.given(training=is_training)
@@ -89,6 +83,8 @@ def source_padding(subject):
     if size.max() > limit:
         sentence = f"One more step of padding moves outputs by {size.max():.2g}."
         cause = "positions counted from the end, or a mean over all steps"
+        if subject.pad is not None:
+            cause = f"no padding mask for the id {subject.pad}, or {cause}"
         return FAILS, sentence, cause, "chapter 2, Padding"
     return HOLDS, "Padding of the source moves no output."
 
@@ -105,6 +101,8 @@ def _why_padding_matters(subject, changed, new, padding, limit):
     size, _ = _moved(subject, source=torch.where(last, changed, subject.source))
     if size[-1] <= limit:
         return "a padding mask that ends one token late", ""
+    if any(isinstance(part, nn.RNNBase) for part in _modules(subject)):
+        return "a recurrent state that is read behind the end of the source", ""
     parts = [*_parts_that_move(subject, changed)]
     shape = tuple(changed.shape)
     read = [(n, p, (came & ~padding).any(), (went & ~padding).any())
@@ -124,6 +122,11 @@ def _why_padding_matters(subject, changed, new, padding, limit):
             place = f", first in {name} ({type(part).__name__})"
             return "no padding mask in the cross-attention, or the target's", place
     return "no padding mask in the encoder, or none in the cross-attention", ""
+
+
+def _modules(subject):
+    """The parts of the model, if they are known."""
+    return subject.net.modules() if subject.is_module else ()
 
 
 def _steps(subject):

@@ -12,6 +12,7 @@ def layers(subject):
     """Layers have weights of their own, and different ones."""
     if not subject.is_module:
         return UNTRIED, "net is no nn.Module."
+    subject = subject.as_given()
     for name, stack in subject.net.named_modules():
         if not isinstance(stack, nn.ModuleList | nn.Sequential) or len(stack) < 2:
             continue

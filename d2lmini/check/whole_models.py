@@ -1,11 +1,13 @@
 """A whole model, called in one way, and the part of it in which something first moves."""
 
 import copy
+import inspect
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
 
-from d2lmini.check.trying import call, difference, largest, mode, rounding
+from d2lmini.check.trying import ERRORS, call, difference, largest, mode, rounding
 
 FAILS, WARNS, UNTRIED, HOLDS = "FAILS", "warning", "not tried", "holds"  # verdicts
 
@@ -18,17 +20,39 @@ class Subject:
     with_grad = False  # PyTorch's layers take another path without
 
     def __init__(self, net, vocab_size, num_steps, batch_first):
-        self.net, self.vocab_size, self.batch_first = net, vocab_size, batch_first
+        self.take(net, vocab_size, batch_first)
+        self.num_ids = vocab_size  # that are given
         self.tokens = texts(vocab_size, num_steps).to(self.device)
-        self.check_shape("net(tokens)")
-
-    def check_shape(self, called):
-        shape, due = (
-            tuple(self(self.tokens).shape),
-            (*self.tokens.shape, self.vocab_size),
+        self.check_shape(
+            "net(tokens)", "a model that reads fewer tokens: give num_steps"
         )
+
+    def take(self, net, vocab_size, batch_first):
+        """Take the model, and examine a copy that is moved a little."""
+        if inspect.ismethod(net) and net.__name__ == "forward":
+            net = net.__self__
+        self.whole, self.net = net, moved_a_little(net)
+        self.vocab_size, self.batch_first = vocab_size, batch_first
+
+    def check_shape(self, called, remedy):
+        """The model must return logits of the right shape."""
+        try:
+            shape = tuple(self(self.tokens).shape)
+        except ERRORS as error:
+            if str(error).startswith("net must return"):
+                raise
+            text = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            raise ValueError(
+                f"{called} must return logits (batch, steps, {self.vocab_size}), but raised "
+                f"{text}. If net wants other arguments, write a module around it; {remedy}"
+            ) from error
+        due = *self.tokens.shape, self.vocab_size
         if shape != due:
             raise ValueError(f"{called} has the shape {shape}, and must have {due}")
+
+    def as_given(self):
+        """The model itself, with the weights that it came with."""
+        return self.given(net=self.whole)
 
     @property
     def inputs(self):
@@ -61,7 +85,7 @@ class Subject:
 
     def other(self, tokens):
         """Tokens that differ from these everywhere."""
-        return others(tokens, self.vocab_size)
+        return others(tokens, self.num_ids)
 
     def given(self, **changes):
         """The same model in another mode, or with another source."""
@@ -91,15 +115,22 @@ class Translation(Subject):
     def __init__(
         self, net, src_vocab_size, tgt_vocab_size, num_steps, batch_first, mask_means
     ):
-        self.net, self.vocab_size, self.batch_first = net, tgt_vocab_size, batch_first
-        self.src_vocab_size, self.mask_means = src_vocab_size, mask_means
-        self.tokens = texts(tgt_vocab_size, num_steps).to(self.device)
+        self.take(net, tgt_vocab_size, batch_first)
+        self.mask_means = mask_means
+        self.pad = mask_means if isinstance(mask_means, int) else None
+        has_pad = self.pad is not None  # an id that no text may contain
+        self.num_ids, self.src_num_ids = (
+            tgt_vocab_size - has_pad,
+            src_vocab_size - has_pad,
+        )
+        self.tokens = texts(self.num_ids, num_steps).to(self.device)
         # one step less than the target has, so that shapes tell them apart
-        self.source = texts(src_vocab_size, num_steps - 1).to(self.device)
+        self.source = texts(self.src_num_ids, num_steps - 1).to(self.device)
         steps = num_steps - 1
         self.lens = torch.tensor([steps, steps - 1, steps - 2], device=self.device)
-        called = {None: "src_valid_lens"}.get(mask_means, "src_mask")
-        self.check_shape(f"net(src, tgt, {called})")
+        called = "" if has_pad else ", src_mask" if mask_means else ", src_valid_lens"
+        remedy = "if it takes a mask, or finds the padding by its id, see mask_means"
+        self.check_shape(f"net(src, tgt{called})", remedy)
 
     def read(self, net, tokens):
         steps = torch.arange(self.source.shape[1], device=self.device)
@@ -110,10 +141,15 @@ class Translation(Subject):
                 decoder_input_ids=tokens, use_cache=False,
             )  # fmt: skip
             return logits_of(output)
-        given = {None: self.lens, "keep": real, "block": ~real}[self.mask_means]
+        source = self.source
+        if self.pad is None:
+            given = [{None: self.lens, "keep": real, "block": ~real}[self.mask_means]]
+        else:  # no id is that of the padding, but behind the end
+            source, tokens = (ids + (ids >= self.pad) for ids in (source, tokens))
+            source, given = source.where(real, torch.tensor(self.pad).to(source)), []
         if self.batch_first:
-            return logits_of(net(self.source, tokens, given))
-        return logits_of(net(self.source.T, tokens.T, given), batch_first=False)
+            return logits_of(net(source, tokens, *given))
+        return logits_of(net(source.T, tokens.T, *given), batch_first=False)
 
     def part(self, rows):
         """The same translator with some of its pairs, and their targets."""
@@ -122,11 +158,28 @@ class Translation(Subject):
 
     def in_other_company(self):
         """The same translator and pairs, all but the first of them others."""
-        source = others(self.source, self.src_vocab_size)
+        source = others(self.source, self.src_num_ids)
         source = torch.cat([self.source[:1], source[1:]])
         lens = torch.cat([self.lens[:1], self.lens[1:].flip(0)])
         _, tokens = super().in_other_company()
         return self.given(source=source, lens=lens), tokens
+
+
+def moved_a_little(net):
+    """A copy with all parameters moved a little, in 32 bits; a function stays as it is.
+
+    So what starts at 0 takes part, such as a branch that is silent before training.
+    """
+    if not isinstance(net, nn.Module):
+        return net
+    net, source = copy.deepcopy(net), torch.Generator().manual_seed(0)
+    if any(p.dtype in (torch.float16, torch.bfloat16) for p in net.parameters()):
+        net = net.float()
+    with torch.no_grad():
+        for p in net.parameters():
+            if p.requires_grad and p.is_floating_point():
+                p += 0.02 * torch.randn(p.shape, generator=source).to(p)
+    return net
 
 
 def texts(vocab_size, num_steps) -> Tensor:
@@ -144,9 +197,11 @@ def others(tokens, vocab_size):
 
 def logits_of(output, batch_first=True) -> Tensor:
     """The logits (batch, steps, vocab_size) in what a model returns."""
+    output = output.get("logits") if isinstance(output, Mapping) else output
     output = getattr(output, "logits", output)
-    while isinstance(output, tuple | list):
-        output = output[0]
+    while isinstance(output, tuple | list) and output:
+        three = (x for x in output if isinstance(x, Tensor) and x.dim() == 3)
+        output = next(three, output[0])  # (loss, logits), or (logits, weights)
     if not isinstance(output, Tensor):
         kind = type(output).__name__
         raise TypeError(f"net must return logits, a torch.Tensor, got a {kind}")

@@ -1,0 +1,320 @@
+"""The doctor on models in the styles of other people: right ones, odd ones, and broken ones."""
+
+import copy
+import re
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import pytest
+import torch
+from conftest import for_each
+from faults import seeded, warnings_of
+from test_doctor import VOCAB, WIDTH
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
+
+from d2lmini import check
+
+HEADS, LONGEST = 4, 32
+
+
+class Branch(nn.Module):
+    """Causal self-attention, called as the models of many repositories call it."""
+
+    def __init__(self, mask="causal", fill=float("-inf")):
+        super().__init__()
+        self.attention = nn.Linear(WIDTH, 3 * WIDTH)
+        self.projection = nn.Linear(WIDTH, WIDTH)
+        self.mask, self.fill = mask, fill
+
+    def forward(self, X):
+        parts = self.attention(X).unflatten(-1, (3, HEADS, -1))
+        q, k, v = parts.permute(2, 0, 3, 1, 4)  # (batch, heads, steps, head size)
+        steps = X.shape[1]
+        seen = torch.ones(steps, steps, dtype=torch.bool)
+        if self.mask != "none":
+            seen = seen.tril(-1 if self.mask == "not itself" else 0)
+        scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~seen, self.fill)
+        return self.projection((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+
+class Block(nn.Module):
+    def __init__(self, branch, dropout):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.branch, self.drop = branch, nn.Dropout(dropout)
+        self.mlp = nn.Sequential(nn.Linear(WIDTH, 64), nn.GELU(), nn.Linear(64, WIDTH))
+
+    def forward(self, X):
+        X = X + self.drop(self.branch(self.norm1(X)))
+        return X + self.drop(self.mlp(self.norm2(X)))
+
+
+class Model(nn.Module):
+    """Tokens, learned positions, two blocks, logits."""
+
+    def __init__(self, branch=Branch, dropout=0.0):
+        super().__init__()
+        self.config = SimpleNamespace(n_layer=2)
+        self.tokens = nn.Embedding(VOCAB, WIDTH)
+        self.positions = nn.Embedding(LONGEST, WIDTH)
+        self.blocks = nn.ModuleList(Block(branch(), dropout) for _ in range(2))
+        self.output = nn.Linear(WIDTH, VOCAB)
+
+    def body(self, tokens):
+        X = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
+        for block in self.blocks:
+            X = block(X)
+        return X
+
+    def forward(self, tokens):
+        return self.output(self.body(tokens))
+
+
+class Checkpointed(Model):
+    def __init__(self):
+        super().__init__(dropout=0.2)
+
+    def body(self, tokens):
+        X = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
+        for block in self.blocks:
+            X = checkpoint(block, X, use_reentrant=False)
+        return X
+
+
+class ReZero(Block):
+    """Each branch is multiplied by a number that starts at 0."""
+
+    def __init__(self, branch, dropout):
+        super().__init__(branch, dropout)
+        self.scale = nn.Parameter(torch.zeros(()))
+
+    def forward(self, X):
+        X = X + self.scale * self.branch(self.norm1(X))
+        return X + self.scale * self.mlp(self.norm2(X))
+
+
+class WithWeights(Model):
+    """Returns something beside the logits, and has one more argument, but no cache."""
+
+    def forward(self, tokens, mask=None):
+        return super().forward(tokens), torch.ones(len(tokens), HEADS)
+
+
+def silent_branches():
+    net = Model()
+    for block in net.blocks:
+        nn.init.zeros_(block.branch.projection.weight)
+        nn.init.zeros_(block.branch.projection.bias)
+        nn.init.zeros_(block.mlp[2].weight)
+    return net
+
+
+def with_rezero():
+    net = Model()
+    net.blocks = nn.ModuleList(ReZero(Branch(), 0.0) for _ in range(2))
+    return net
+
+
+def positions_that_start_at_zero():
+    net = Model()
+    nn.init.zeros_(net.positions.weight)
+    return net
+
+
+class Wrapped(nn.Module):
+    def __init__(self, wrap):
+        super().__init__()
+        self.net, self.wrap = Model(), wrap
+
+    def forward(self, tokens):
+        return self.wrap(self.net(tokens))
+
+
+RIGHT = {
+    "a config": Model,
+    "bfloat16": lambda: Model().bfloat16(),
+    "float16": lambda: Model().half(),
+    "checkpointing": Checkpointed,
+    "branches that start silent": silent_branches,
+    "ReZero": with_rezero,
+    "positions that start at 0": positions_that_start_at_zero,
+    "logits and weights": WithWeights,
+    "loss and logits": lambda: Wrapped(lambda logits: (None, logits)),
+    "a dictionary": lambda: Wrapped(lambda logits: {"loss": None, "logits": logits}),
+    "its forward": lambda: Model(dropout=0.2).forward,
+}
+
+
+@for_each(RIGHT)
+def test_no_right_model_is_accused(name):
+    net = seeded(RIGHT[name])
+    before = copy.deepcopy(net.state_dict()) if isinstance(net, nn.Module) else {}
+    report = check.language_model(net, VOCAB)
+    assert report and not warnings_of(report), report
+    for key, tensor in before.items():  # the examination moves a copy only
+        assert torch.equal(net.state_dict()[key], tensor)
+
+
+def test_a_function_in_training_mode_is_warned_of_and_not_accused():
+    net = seeded(lambda: Model(dropout=0.2))
+    report = check.language_model(lambda tokens: net(tokens), VOCAB)
+    assert report and warnings_of(report) == {"eval mode"}, report
+    assert "call its eval() first" in repr(report).replace("\n    ", " ")
+    untried = {f.name for f in report.findings if "(see eval mode)" in f.sentence}
+    assert untried >= {"length", "batch"}
+
+
+class Both(nn.Module):
+    """A recurrent model that reads from both ends."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens, self.output = nn.Embedding(VOCAB, WIDTH), nn.Linear(WIDTH, VOCAB)
+        self.lstm = nn.LSTM(WIDTH, WIDTH // 2, bidirectional=True, batch_first=True)
+
+    def forward(self, tokens):
+        return self.output(self.lstm(self.tokens(tokens))[0])
+
+
+class Convolution(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convolution = nn.Conv1d(WIDTH, WIDTH, 3, padding="same")
+
+    def forward(self, X):
+        return self.convolution(X.mT).mT
+
+
+class NormOfAll(Model):
+    """A norm over steps and features, in the forward of the whole model."""
+
+    def body(self, tokens):
+        X = super().body(tokens)
+        return F.layer_norm(X, X.shape[1:])
+
+
+class Keeps(Model):
+    """What was read before is added to what is read now."""
+
+    kept = 0.0
+
+    def body(self, tokens):
+        X = super().body(tokens)
+        self.kept = self.kept + X.mean().item()
+        return X + self.kept
+
+
+class Detached(Model):
+    @torch.no_grad()
+    def forward(self, tokens):
+        return super().forward(tokens)
+
+
+class Output(NamedTuple):
+    logits: torch.Tensor
+    past_key_values: torch.Tensor
+
+
+class Restarts(Model):
+    """Keeps the tokens so far, but counts the positions of the new ones from 0."""
+
+    def forward(self, tokens, past_key_values=None, use_cache=False):
+        X = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
+        if past_key_values is not None:
+            X = torch.cat([past_key_values, X], dim=1)
+        Y = X
+        for block in self.blocks:
+            Y = block(Y)
+        return Output(self.output(Y[:, -tokens.shape[1] :]), X)
+
+
+BROKEN = {
+    "softmax at the end": (
+        lambda: Wrapped(lambda logits: logits.softmax(-1)), "first loss", "another in the loss"),
+    "no_grad": (Detached, "parameters", "torch.no_grad()"),
+    "no mask": (lambda: Model(lambda: Branch("none")), "future", "no causal mask"),
+    "the first hidden from itself": (
+        lambda: Model(lambda: Branch("not itself", -1e9)), "future", "the first sees anything"),
+    "both directions": (Both, "future", "bidirectional=True"),
+    "a convolution": (lambda: Model(Convolution), "future", "padded on both sides"),
+    "a norm over all": (NormOfAll, "future", "a norm over two axes"),
+    "kept": (Keeps, "eval mode", "kept from one call"),
+    "a cache with positions from 0": (Restarts, "cache", "positions that start again"),
+    "-1e9": (lambda: Model(lambda: Branch(fill=-1e9)), "numbers", "-1e9"),
+}  # fmt: skip
+
+
+@for_each(BROKEN)
+def test_a_fault_is_found_and_its_cause_said(name):
+    make, examination, word = BROKEN[name]
+    report = check.language_model(seeded(make), VOCAB)
+    (found,) = (f for f in report.findings if f.name == examination)
+    assert found.verdict in ("FAILS", "warning"), report
+    assert word in found.cause, found
+
+
+class Translator(nn.Module):
+    """Knows the padding of the source by its id."""
+
+    def __init__(self, pad=3, is_masked=True, batch_first=True):
+        super().__init__()
+        self.pad, self.is_masked, self.batch_first = pad, is_masked, batch_first
+        self.tokens = nn.Embedding(VOCAB, WIDTH)
+        self.positions = nn.Embedding(LONGEST, WIDTH)
+        sizes = WIDTH, HEADS, 1, 1, 64, 0.0
+        self.net = nn.Transformer(*sizes, batch_first=batch_first)
+        self.output = nn.Linear(WIDTH, VOCAB)
+
+    def place(self, ids):
+        rows = self.positions.weight[: ids.shape[self.batch_first]]
+        return self.tokens(ids) + (rows if self.batch_first else rows[:, None])
+
+    def forward(self, src, tgt, *mask):
+        steps = tgt.shape[self.batch_first]
+        ahead = torch.ones(steps, steps, dtype=torch.bool).triu(1)
+        mask = mask[0] if mask else src == self.pad if self.is_masked else None
+        X = self.net(
+            self.place(src), self.place(tgt), tgt_mask=ahead, src_key_padding_mask=mask,
+            memory_key_padding_mask=mask,
+        )  # fmt: skip
+        return self.output(X)
+
+
+def test_a_translator_that_knows_padding_by_its_id():
+    for pad in (0, 3, VOCAB - 1):
+        report = check.translator(seeded(Translator, pad), VOCAB, VOCAB, mask_means=pad)
+        assert report and not warnings_of(report), report
+    blind = seeded(Translator, 3, False)
+    report = check.translator(blind, VOCAB, VOCAB, mask_means=3)
+    (found,) = (f for f in report.findings if f.verdict == "FAILS")
+    assert found.name == "source padding" and "for the id 3" in found.cause
+
+
+def test_the_other_order_of_axes_is_said_if_it_mends_the_report():
+    net = seeded(Translator, 3, True, False)
+    settings = {"mask_means": "block"}
+    report = check.translator(net, VOCAB, VOCAB, batch_first=False, **settings)
+    assert report, report
+    assert not any("It raised" in found.sentence for found in report.findings)
+    note = r"With batch_first=False nothing fails\."
+    with pytest.raises(ValueError, match=note):  # source and target differ in length
+        check.translator(net, VOCAB, VOCAB, **settings)
+    net = seeded(Model)
+    report = check.language_model(lambda tokens: net(tokens.T).transpose(0, 1), VOCAB)
+    assert not report and re.search(note, repr(report))
+
+
+REFUSED = {
+    "one more argument": (lambda tokens, mask: None, r"raised TypeError: .*mask"),
+    "too short": (lambda tokens: Model()(tokens.repeat(1, 9)), "give num_steps"),
+}
+
+
+@for_each(REFUSED)
+def test_what_a_model_raises_is_said_with_what_is_wanted(name):
+    net, said = REFUSED[name]
+    with pytest.raises(ValueError, match=said) as refused:
+        check.language_model(net, VOCAB)
+    assert "must return logits (batch, steps, 50)" in str(refused.value)
