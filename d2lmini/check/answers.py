@@ -185,4 +185,6 @@ def unchanged(now, before):
         return all(torch.equal(*pair) for pair in pairs)
     if isinstance(before, tuple | list):
         return len(now) == len(before) and all(map(unchanged, now, before))
+    if isinstance(before, int | float | str):
+        return now == before
     return True

@@ -23,26 +23,28 @@ class FarSubject:
 
 
 class Model(Subject):
-    """Mix each position with all earlier ones, and the first few with later ones as well.
+    """Mix each position with all earlier ones, and some with later ones as well.
 
     Args:
         ahead: how many later positions are mixed in.
-        until: how many positions, from the first on, look ahead.
+        since, until: positions from the one to before the other look ahead.
     Shapes:
         X, result: (batch, steps, features)
     """
 
-    def __init__(self, ahead: int, W: Tensor, until: int):
-        self._ahead, self._W, self._until = ahead, W, until
+    def __init__(self, ahead: int, W: Tensor, until: int, since: int = 0):
+        self._ahead, self._W, self._until, self._since = ahead, W, until, since
 
     def __repr__(self):
-        return f"<a model whose first {self._until} positions look {self._ahead} ahead>"
+        places = f"{self._since} to {self._until - 1}"
+        return f"<a model whose positions {places} look {self._ahead} ahead>"
 
     def __call__(self, X):
         steps = X.shape[1]
         positions = torch.arange(steps)
         # the last position that each sees
-        last = positions + self._ahead * (positions < self._until)
+        looks = (positions >= self._since) & (positions < self._until)
+        last = positions + self._ahead * looks
         last = last.clamp(max=steps - 1)
         return torch.tanh((X.cumsum(dim=1) @ self._W / steps)[:, last])
 
@@ -170,7 +172,7 @@ class Reader(Subject):
     Args:
         padding: whether padding counts, half as much as a word.
         neighbours: which length each text uses: "" its own, "sorted" that of its place in the
-            batch sorted longest first, "longest" that of the longest text.
+            batch sorted longest first, "longest" and "shortest" that of another text.
         table: the score of each word.
     Shapes:
         tokens: (batch, steps): ids below 10; valid_lens: (batch,); scores: (batch,)
@@ -190,6 +192,7 @@ class Reader(Subject):
             "": valid_lens,
             "sorted": valid_lens.sort(descending=True).values,
             "longest": valid_lens.max().expand(len(valid_lens)),
+            "shortest": valid_lens.min().expand(len(valid_lens)),
         }[self._neighbours]
         real = torch.arange(tokens.shape[1]) < lens[:, None]  # (batch, steps)
         weights = real + 0.5 * (~real if self._padding else 0 * real)

@@ -38,7 +38,8 @@ def to_json(value, depth: int = 0):
         return value
     if type(value) is int:
         return value if abs(value) < 10**300 else {"other": "a very large whole number"}
-    kind = tuple if hasattr(value, "_fields") else type(value)  # a named tuple
+    is_tuple = hasattr(value, "_fields") or isinstance(value, torch.Size)  # of any name
+    kind = tuple if is_tuple else type(value)
     if kind in (list, tuple) and depth < DEEPEST:
         return {kind.__name__: [to_json(part, depth + 1) for part in value]}
     if isinstance(value, np.generic):

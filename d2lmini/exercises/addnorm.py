@@ -313,6 +313,8 @@ EXERCISES = [
         pre_norm,
         [
             (_draw(1, 1, 2), ()),
+            (torch.ones(1, 2, 3), ()),
+            (0.01 * torch.tensor([[[1.0, 2.0, 4.0]]]), ()),
             (_draw(1, 2, 3), _branches(3, 1)),
             (_draw(2, 3, 4), _branches(4, 3)),
         ],
@@ -339,6 +341,7 @@ EXERCISES = [
         mean_of_the_sentence,
         [
             (torch.tensor([[[1.0, 3.0], [5.0, 9.0]]]), torch.zeros(1, 2, 2)),
+            (torch.tensor([[[1.0, 1.0], [5.0, 9.0]]]), torch.zeros(1, 2, 2)),
             (torch.tensor([[[1.0, 3.0], [5.0, 9.0]], [[0.0, 1.0], [2.0, 7.0]]]),
                 torch.ones(2, 2, 2)),
             (_draw(2, 3, 4), _draw(2, 3, 4, seed=1)),

@@ -55,6 +55,12 @@ def _half(output, log_sum):
     return torch.tensor(output), torch.tensor(log_sum)
 
 
+def _far_below():
+    """Two words whose scores of themselves, the only ones in sight, are -20,000 each."""
+    eye = torch.eye(2)
+    return eye, -2e4 * 2**0.5 * eye, eye, eye, torch.eye(2, dtype=torch.bool)
+
+
 def _sentence(steps, d, d_k, seed=0, hide=True):
     """A sentence, three matrices, and a mask that leaves each row the next key."""
     source = torch.Generator().manual_seed(seed)
@@ -92,7 +98,7 @@ EXERCISES = [
     Exercise(
         "attention-1",
         one_back,
-        [(2,), (3,), (6,), (30,)],
+        [(2,), (3,), (6,), (30,), (500,)],
         {
             "a head that looks at itself": lambda n: (
                 10 * n * torch.eye(n),
@@ -127,6 +133,7 @@ EXERCISES = [
             _sentence(2, 3, 2, hide=False),
             _sentence(4, 3, 2),
             _sentence(6, 8, 3),
+            _far_below(),
         ],
         {
             "scores that are not divided": lambda *inputs: self_attention(
@@ -189,6 +196,7 @@ EXERCISES = [
             (*_half([[0.0]], [-math.inf]), *_half([[0.0]], [-math.inf])),
             (*_half([[2.0]], [200.0]), *_half([[4.0]], [201.0])),
             (*_half([[2.0]], [900.0]), *_half([[4.0]], [901.0])),
+            (*_half([[2.0]], [-900.0]), *_half([[4.0]], [-901.0])),
             (
                 *_half([[2.0], [1.0]], [200.0, -200.0]),
                 *_half([[4.0], [3.0]], [201.0, -199.0]),

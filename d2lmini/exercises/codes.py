@@ -80,6 +80,12 @@ def _unit(*shape):
     return torch.nn.functional.normalize(*_draw(shape), dim=-1)
 
 
+def _close(number):
+    """Directions of which each two have a cosine of 0.99, as close as the exercise allows."""
+    mean = torch.ones(number, number) / number**0.5
+    return torch.nn.functional.normalize(9.7 * mean + torch.eye(number), dim=-1)
+
+
 def _query_case(dice):
     features, n, width = dice.sizes(3)
     return dice.normal(features), dice.normal(n, features), dice.normal(n, width)
@@ -117,7 +123,7 @@ EXERCISES = [
     Exercise(
         "codes-1",
         twin,
-        [([4, 0, 2],), ([0, 4, 1],), ([1, 2],), ([3, 1, 4, 1, 5, 9],)],
+        [([4, 0, 2],), ([3, 0],), ([0, 4, 1],), ([1, 2],), ([3, 1, 4, 1, 5, 9],)],
         {
             "the same list again": lambda inputs: [*inputs],
             "the list in reverse order: later inputs count for more": (
@@ -139,6 +145,7 @@ EXERCISES = [
             "Change the last input by one: by how much does the code change?",
             "If the last one falls by 1, by how much must the one before it rise?",
         ),
+        tolerance=1e-9,  # no number is rounded
         effect=code_and_length,
         draw=lambda dice: ([dice.number(0, 9) for _ in range(dice.number(2, 9))],),
     ),
@@ -151,6 +158,9 @@ EXERCISES = [
             (_unit(3, 2), 0),
             (_unit(5, 3), 2),
             (_unit(20, 8), 7),
+            (torch.tensor([[0.838, -0.546], [-0.973, -0.231], [-0.818, -0.575]]), 2),
+            (torch.tensor([[-0.971, 0.238], [-1.0, -0.008], [0.338, 0.941]]), 1),
+            (_close(20), 3),
         ],
         {
             "the key itself as the query: scores between -1 and 1 decide nothing": (
@@ -186,6 +196,7 @@ EXERCISES = [
             (torch.tensor([[1.0, 0.0], [3.0, 3.0]]),),
             (torch.tensor([[0.0, 1.0, 0.0], [1.0, 1.0, 2.0]]),),
             (torch.tensor([[1.0, 2.0], [-3.0, 1.0]]),),
+            (torch.tensor([[30.0, 0.0], [0.0, 20.0]]),),
         ],
         {
             "one query for each key, far apart": lambda keys: (
@@ -195,7 +206,7 @@ EXERCISES = [
             "queries around the middle of the two directions: the longer key wins there": (
                 lambda keys: jump(keys / keys.norm(dim=-1, keepdim=True))
             ),
-            "the right place, with too long a step": lambda keys: jump(keys, step=0.01),
+            "queries on either side, too far apart": lambda keys: jump(keys, step=0.01),
             "the right directions, of another length": lambda keys: 0.5 * jump(keys),
         },
         (
@@ -283,6 +294,7 @@ EXERCISES = [
             (torch.tensor([[3.0, 0], [0, 3], [0, 0], [1, 0]]), 2),
             (_draw((3, 2))[0], 2),
             (_draw((4, 3), seed=1)[0], 3),
+            (torch.tensor([[3.0, 0], [0, 3], [0, 0], [1, 0]]), 5),
         ],
         {
             "a single pass, whatever is asked for": lambda X, passes: (

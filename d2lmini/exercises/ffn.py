@@ -32,7 +32,7 @@ def identity(num_hiddens):
 def what_comes_out(matrices, num_hiddens):
     """The output of the network for some tokens:"""
     W1, W2 = matrices
-    X = torch.arange(-3.0, 3.0)[:, None] * torch.arange(1.0, num_hiddens + 1)
+    X = torch.randn(6, num_hiddens, generator=torch.Generator().manual_seed(0))
     return torch.relu(X @ W1) @ W2
 
 
@@ -129,7 +129,12 @@ EXERCISES = [
     Exercise(
         "ffn-2",
         facts,
-        [(torch.eye(2), torch.tensor([[1.0, 0], [3, 2]])), _around(3, 2), _around(8, 3)],
+        [
+            (torch.eye(2), torch.tensor([[1.0, 0], [3, 2]])),
+            (torch.eye(3), torch.tensor([[1.0], [2], [3]])),
+            (torch.tensor([[1.0, 0], [0.75, 0.4375**0.5]]), torch.eye(2)),
+            _around(3, 2), _around(8, 3),
+        ],
         {
             "units without a bias: those of nearby keys answer, too": (
                 lambda keys, values: (keys.T, torch.zeros(len(keys)), values)

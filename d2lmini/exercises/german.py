@@ -223,7 +223,9 @@ EXERCISES = [
         [
             ([-2.0, -3.0], [4, 12], 0.0), ([-2.0, -3.0], [4, 12], 1.0),
             ([-2.0, -2.5], [6, 7], 1.0), ([-8.75, -8.25, -7.75], [3, 24, 21], 0.8),
-            ([-2.25, -2.5, -4.75], [4, 2, 10], 1.2), ([-2.0, -7.5, -1.75], [24, 7, 13], 1.0)],
+            ([-2.25, -2.5, -4.75], [4, 2, 10], 1.2), ([-2.0, -7.5, -1.75], [24, 7, 13], 1.0),
+            ([-5.0, -7.75, -0.75], [26, 13, 2], 1.2), ([-7.0, -8.75, -3.75], [21, 30, 12], 1.2),
+            ([-1.75, -15.25, -3.5], [7, 30, 19], 1.5), ([-5.25, -2.75, -15.5], [28, 6, 26], 1.5)],
         {
             "log probabilities that are multiplied by the penalty": lambda p, n, a: _best(
                 p, n, lambda k: (6 / (5 + k)) ** a
@@ -266,7 +268,8 @@ EXERCISES = [
         [
             (_mask("10 11"), 1), (_mask("010 001 000"), 1), (_mask("010 001 000"), 2),
             (_mask("0100 0010 0001 0000"), 3), (_mask("0100 0010 0001 0000"), 2),
-            (_mask("110 011 001"), 2), (_mask("000 100 010"), 2), (_chain(6), 3), (_chain(6), 4)],
+            (_mask("110 011 001"), 2), (_mask("000 100 010"), 2), (_chain(6), 3), (_chain(6), 4),
+            (_chain(6), 5), (torch.ones(4, 4).bool(), 5)],
         {
             "one layer, whatever num_layers is": lambda mask, n: influence(mask, 1),
             "no shortcut: a position keeps what it had": _chains,
@@ -294,7 +297,8 @@ EXERCISES = [
         positions_in_turn,
         [
             _table(4, 3, 0, 4), _table(4, 3, 0, 6), _table(4, 3, 2, 5), _table(3, 2, 0, 8),
-            _table(3, 2, 4, 2), _table(3, 2, 10, 2), _table(3, 2, 0, 20)],
+            _table(3, 2, 4, 2), _table(3, 2, 10, 2), _table(3, 2, 0, 20),
+            _table(5, 2, 3, 4), _table(3, 2, 1000, 2)],
         {
             "the last row again and again": _clamped,
             "zeros past the end": _and_zeros,
@@ -332,7 +336,9 @@ EXERCISES = [
             _listener(("aus", 1, 0.5)), _listener(("an", 1, 0.5)),
             _listener(("mann", 2, 1.0), ("an", None, 0.5)), _listener(("mann", "mantel", 0.75)),
             _listener(("an", 2, 1.0), ("aus", 2, 1.0)), _listener(("an", 0, 1.0), ("aus", 3, 1.0)),
-            _listener(("aus", "mann", 1.0)), _listener(per_word=0.0)],
+            _listener(("aus", "mann", 1.0)), _listener(per_word=0.0),
+            _listener(("an", "zieht", 1.0)), _listener(("an", 0, 1.0)),
+            _listener(("aus", 0, 0.25))],
         {
             "one sentence alone: the particle may count in another place": (
                 _particle_in([(0, 1, 2, 3)])

@@ -79,6 +79,28 @@ def _with_copies(sizes, *copies, matrices=4, own=0, seed=0, drawn=None):
     return *projections, W_o.T, heads
 
 
+def _but_for_one(k):
+    """Two heads that own the same but for matrix k."""
+    layer = [*_with_copies((2, 2), 0, 1)]
+    layer[k] = _random(4, *layer[k].shape, seed=9)[k]
+    return tuple(layer)
+
+
+def _by_turns():
+    """Three heads: the first two own the same of the projections, the last two of W_o."""
+    *projections, _, heads = _with_copies((3, 2), 0, 1, matrices=3)
+    return *projections, _with_copies((3, 2), 1, 2)[3], heads
+
+
+def _first_alike(part):
+    """Two heads of two columns that are alike in one part of each matrix alone."""
+    *Ws, heads = _with_copies((2, 2))
+    for W in (*Ws[:3], Ws[3].T):
+        first, second = part(W).chunk(2, dim=1)  # of the two heads
+        second.copy_(first)
+    return *Ws, heads
+
+
 def _turned(layer, *which):
     return *(W.T if k in which else W for k, W in enumerate(layer[:4])), layer[4]
 
@@ -141,7 +163,8 @@ def _layer_case(dice):
     heads = groups * dice.number(1, 3)
     d = heads * size
     mask = padding_mask(dice.lengths(batch, steps), steps)
-    wide, narrow = dice.normal(2, d, d), dice.normal(2, d, groups * size)
+    # scores of any size would be a question of rounding
+    wide, narrow = (dice.normal(2, d, n) / d**0.5 for n in (d, groups * size))
     return dice.normal(batch, steps, d), wide[0], *narrow, wide[1], heads, groups, mask
 
 
@@ -218,6 +241,10 @@ EXERCISES = [
             _with_copies((3, 2), 0, 1),
             _turned(_with_copies((2, 1), 0, 1), 3),
             _turned(_with_copies((2, 2), 0, 1), 0, 1, 2),
+            *(_but_for_one(k) for k in range(3)),
+            _by_turns(),
+            _first_alike(lambda W: W[:, ::2]),
+            _first_alike(lambda W: W[:1]),
         ],
         {
             "a test that leaves W_o out: its rows tell the heads apart": (

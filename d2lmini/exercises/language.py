@@ -168,7 +168,9 @@ EXERCISES = [
             (torch.tensor([2.0, 1.0, 0.0]), 1.0, 2), (torch.tensor([1.0, 3.0, 2.0]), 0.5, 3),
             (torch.tensor([0.5, -1.0, 0.0, 2.0]), 2.0, 3),
             (torch.tensor([-2.0, -0.5, -1.0]), 1.5, 1),
-            (torch.tensor([-40.0, -42.0, -41.0]), 1.0, 2)],
+            (torch.tensor([-40.0, -42.0, -41.0]), 1.0, 2),
+            (torch.tensor([-200.0, -201.0, -202.0]), 1.0, 2),
+            (torch.tensor([1.0, 3.0, 2.0]), 0.25, 3)],
         {
             "logits that are multiplied by the temperature": lambda logits, t, k: (
                 to_draw_from(logits, 1 / t, k)
@@ -196,7 +198,8 @@ EXERCISES = [
         [
             (torch.tensor([0.5, 0.3, 0.2]), 0.7), (torch.tensor([0.1, 0.6, 0.3]), 0.5),
             (torch.tensor([0.25, 0.05, 0.4, 0.3]), 0.9),
-            (torch.tensor([0.125, 0.5, 0.375]), 0.25), (torch.tensor([0.125, 0.5, 0.375]), 0.5)],
+            (torch.tensor([0.125, 0.5, 0.375]), 0.25), (torch.tensor([0.125, 0.5, 0.375]), 0.5),
+            (torch.tensor([0.2, 0.18, 0.16, 0.14, 0.12, 0.11, 0.09]), 0.95)],
         {
             "the token that reaches p left out": lambda q, p: _nucleus(
                 q, lambda before, own: (before + own <= p) | _first_is_kept(before, own)

@@ -110,6 +110,13 @@ def _looker(distances, odd, cancels=False, seed=0):
     return (Looker(distances, table),)
 
 
+def _one_logit(distance, token, logit):
+    """A net that notices one token, by one logit."""
+    table = torch.zeros(1, NUM_TOKENS, NUM_TOKENS)
+    table[0, token, logit] = 0.5
+    return (Looker([distance], table),)
+
+
 def _drawn_looker(dice):
     distances = sorted(dice.random.sample(range(NUM_STEPS), dice.number(1, 4)))
     odd, cancels = dice.number(0, NUM_TOKENS - 1), dice.number(0, 1) > 0
@@ -145,9 +152,8 @@ def offset_score(q, k, offset, speeds=None, sines=1):
         speeds = 10000 ** -(torch.arange(0, len(q), 2) / len(q))
     x, y, u, v = q[0::2], q[1::2], k[0::2], k[1::2]
     angles = offset * speeds
-    return (
-        (x * u + y * v) * angles.cos() + sines * (x * v - y * u) * angles.sin()
-    ).sum()
+    scores = (x * u + y * v) * angles.cos() + sines * (x * v - y * u) * angles.sin()
+    return scores.sum().item()
 
 
 def turned_from(X, start):
@@ -291,6 +297,7 @@ EXERCISES = [
             (torch.tensor([[[0.0, 1.0]]]), torch.tensor([[[1.0, 1.0], [0.0, 2.0]]])),
             (_random(2, 3, 4), _random(2, 5, 4, seed=1)),
             (_random(1, 2, 8), _random(1, 40, 8, seed=1)),
+            (_random(1, 2, 8), _random(1, 100, 8, seed=1)),
         ],
         {
             "queries that are taken for the first positions; they are the last": lambda q, k: (
@@ -354,15 +361,14 @@ EXERCISES = [
             _looker([0, 1, 2, 3, 4, 5], 3),
             _looker([0, 11], 4),
             _looker([5, 6, 8], 1),
+            _one_logit(7, 3, 2),
         ],
         {
             "a stop at the first distance that does not count: there may be gaps": _until_a_gap,
             "one other token alone, which the net may not tell from the first": lambda net: (
                 furthest(net, values=[1])
             ),
-            "a last token that is never tried": lambda net: furthest(
-                net, values=range(4)
-            ),
+            "token 4 that is never tried": lambda net: furthest(net, values=range(4)),
             "the number of distances, not the largest": lambda net: len(
                 _distances(net)
             ),

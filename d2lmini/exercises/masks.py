@@ -118,9 +118,10 @@ def _reach_back(model, t):
 FEATURES = 3
 
 
-def _model(ahead, until=12, seed=0):
+def _model(ahead, until=12, seed=0, since=0):
     generator = torch.Generator().manual_seed(seed)
-    return (Model(ahead, torch.randn(FEATURES, FEATURES, generator=generator), until),)
+    W = torch.randn(FEATURES, FEATURES, generator=generator)
+    return (Model(ahead, W, until, since),)
 
 
 def _first_position_only(model):
@@ -214,6 +215,7 @@ EXERCISES = [
             (torch.zeros(1, 2), torch.tensor([[False, False]])),
             (torch.zeros(2, 2), torch.tensor([[True, False], [False, False]])),
             (torch.tensor([[-2e4, 0.0]]), torch.tensor([[True, False]])),
+            (torch.tensor([[100.0, 101.0]]), torch.tensor([[True, True]])),
             (_scores(2, 2), torch.tensor([[True, False], [True, True]])),
             (_scores(2, 1, 3, 3) * 50, padding_mask(torch.tensor([3, 1]), 3)),
         ],
@@ -404,6 +406,8 @@ EXERCISES = [
             _model(3),
             _model(5),
             _model(2, until=4),
+            _model(1, until=4),
+            _model(2, since=6),
         ],
         {
             "an experiment that finds whether a model looks ahead, but not how far": (

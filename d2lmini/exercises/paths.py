@@ -163,7 +163,17 @@ def _predictor(push, steps):
     return (Walker(push, steps),)
 
 
-STEPS = [[1], [1, 2], [7], [1, 2, 3], [1, 2, 3, 4], [3], [1, 2, 3, 4, 5, 6, 7]]
+STEPS = [
+    [1],
+    [1, 2],
+    [5],
+    [6],
+    [7],
+    [1, 2, 3],
+    [1, 2, 3, 4],
+    [3],
+    [1, 2, 3, 4, 5, 6, 7],
+]
 
 
 def _drawn_predictor(dice):
@@ -253,7 +263,7 @@ EXERCISES = [
         [
             ([0, 10, 20, 30], 3, 10), ([0, 10, 30, 40, 50], 3, 10), ([0, 10, 15, 20, 30], 3, 10),
             ([0, 5, 20, 30, 40], 3, 10), ([0, 10, 20, 30, 40, 50], 2, 10), ([0, 10], 3, 10),
-            ([3, 8, 13, 23, 28, 33], 3, 5)],
+            ([3, 8, 13, 23, 28, 33], 3, 5), ([0, 10, 25, 35, 45, 55, 66], 4, 10)],
         {
             "the first and the last frame only; between them anything may happen": _ends_only,
             "a start too few: the last window may end with the last frame": lambda f, n, s: (
@@ -280,7 +290,8 @@ EXERCISES = [
     Exercise(
         "paths-4",
         best_sigma,
-        [([5.0],), ([3.0, 4.0],), ([1.0, 1.0, 1.0, 5.0],), ([0.0, 2.0],)],
+        [([5.0],), ([3.0, 4.0],), ([1.0, 1.0, 1.0, 5.0],), ([0.0, 2.0],),
+            ([0.05],), ([60.0, 80.0],)],
         {
             "the sigma for a line; in the plane, sigma squared is half the mean square": (
                 lambda d: math.sqrt(2) * best_sigma(d)
@@ -346,7 +357,8 @@ EXERCISES = [
         [
             _predictor("", [1]), _predictor("near", [1]), _predictor("far", [1]),
             _predictor("", [1, 2]), _predictor("", [7]), _predictor("near", [1, 2, 3]),
-            _predictor("far", [3]), _predictor("", [1, 2, 3, 4, 5, 6, 7])],
+            _predictor("far", [3]), _predictor("", [5]), _predictor("", [6]),
+            _predictor("", [1, 2, 3, 4, 5, 6, 7])],
         {
             "shifts that never lead from near the fountain to far from it": lambda net: (
                 uses(net, shifts=(CLOSE,))

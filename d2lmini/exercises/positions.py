@@ -186,7 +186,7 @@ EXERCISES = [
         "positions-3",
         read_position,
         [(sinusoidal_table(7, 8)[6],)]
-        + [(_trembling(i, 64),) for i in (2, 40, 333, 901)],
+        + [(_trembling(i, 64),) for i in (0, 2, 40, 333, 901, 999)],
         {
             "a reading of the fastest hand alone": lambda p: hand(p, 0),
             "a reading of the slowest hand alone": lambda p: hand(p, len(p) // 2 - 1),

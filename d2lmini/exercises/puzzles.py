@@ -173,7 +173,7 @@ EXERCISES = [
     Exercise(
         "puzzles-2",
         chunks,
-        [(2, 1), (3, 2), (6, 2), (7, 3)],
+        [(2, 1), (3, 2), (6, 2), (7, 3), (9, 4)],
         {
             "positions with the same place in their chunks": lambda n, size: (
                 grid(n, n)[0] % size == grid(n, n)[1] % size
@@ -237,7 +237,7 @@ EXERCISES = [
     Exercise(
         "puzzles-5",
         sinks,
-        [(3, 1, 1), (4, 1, 2), (5, 2, 1), (6, 3, 1)],
+        [(3, 1, 1), (4, 1, 2), (5, 2, 1), (6, 3, 1), (8, 4, 3)],
         {
             "a window without the first positions": lambda n, w, first: sinks(n, w, 0),
             "the past, all of it": lambda n, w, first: prefix(n, 0),
@@ -259,7 +259,7 @@ EXERCISES = [
     Exercise(
         "puzzles-6",
         strides,
-        [(2, 1), (3, 2), (6, 2), (7, 3)],
+        [(2, 1), (3, 2), (6, 2), (7, 3), (9, 4)],
         {
             "strides counted from the start, not back from the query": lambda n, step: (
                 prefix(n, 0) & (grid(n, n)[1] % step == 0)
@@ -307,7 +307,7 @@ EXERCISES = [
     Exercise(
         "puzzles-8",
         wait,
-        [(1, 2, 1), (1, 3, 2), (2, 4, 2), (3, 4, 2), (5, 3, 1)],
+        [(1, 2, 1), (1, 3, 2), (2, 4, 2), (3, 4, 2), (5, 3, 1), (2, 7, 4)],
         {
             "a causal mask: ahead does not count": lambda q, k, ahead: wait(q, k, 1),
             "one word of the source too many": lambda q, k, ahead: wait(
@@ -335,6 +335,7 @@ EXERCISES = [
             (torch.tensor([[0, 1]]),),
             (torch.tensor([[0, 0, 1]]),),
             (torch.tensor([[0, 0, 1, 1, 1], [5, 2, 2, 7, 7]]),),
+            (torch.zeros(1, 8, dtype=torch.long),),
         ],
         {
             "documents that see their own future": _same,
@@ -410,6 +411,7 @@ EXERCISES = [
             (torch.tensor([0, 0, 0]),),
             (torch.tensor([0, 0, 1]),),
             (torch.tensor([0, 0, 0, 1, 1, 3]),),
+            (torch.tensor([0, *range(29)]),),
             (torch.tensor([0, *range(9)]),),
         ],
         {

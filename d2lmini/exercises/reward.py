@@ -11,7 +11,8 @@ def _real(valid_lens, steps):
 
 def divergence(logits, first_logits, valid_lens):
     """Mean of KL(new || first) over the real positions, in nats; scalar."""
-    return _divergences(logits, first_logits)[_real(valid_lens, logits.shape[1])].mean()
+    real = _real(valid_lens, logits.shape[1])
+    return _divergences(logits, first_logits)[real].mean().item()
 
 
 def _divergences(logits, first_logits):
@@ -45,7 +46,9 @@ def advantages(rewards):
     """Rewards (prompts, texts) less the mean of their row, over its standard deviation."""
     apart = rewards - rewards.mean(dim=1, keepdim=True)
     spread = rewards.std(dim=1, keepdim=True, unbiased=False)
-    return torch.where(spread > 0, apart / spread, 0.0)
+    # by the rewards: rounding may leave equal ones with a small spread
+    differ = rewards.amax(dim=1, keepdim=True) > rewards.amin(dim=1, keepdim=True)
+    return torch.where(differ, apart / spread, 0.0)
 
 
 def _over(rewards, dim):
@@ -56,13 +59,15 @@ def _over(rewards, dim):
 
 def _advantages_case(dice):
     prompts, texts = dice.sizes(2, low=3)
-    return (dice.normal(prompts, texts),)
+    if dice.number(0, 1):
+        return (dice.normal(prompts, texts),)
+    return (dice.below(3, prompts, texts) / 4,)  # some rows may be equal
 
 
 def policy_loss(logits, tokens, valid_lens, advantages):
     """Minus the mean over real tokens of the text's advantage times log p(token); scalar."""
     real = _real(valid_lens, tokens.shape[1])
-    return -(_log_probs(logits, tokens) * advantages[:, None])[real].mean()
+    return -(_log_probs(logits, tokens) * advantages[:, None])[real].mean().item()
 
 
 def _log_probs(logits, tokens):
@@ -106,7 +111,8 @@ EXERCISES = [
         [
             (torch.tensor([[[0.0, 1.0]]]), torch.tensor([[[0.0, 0.0]]]), torch.tensor([1])),
             (_logits(1, 3, 2, seed=0), _logits(1, 3, 2, seed=1), torch.tensor([2])),
-            (_logits(2, 3, 4, seed=2), _logits(2, 3, 4, seed=3), torch.tensor([3, 1]))],
+            (_logits(2, 3, 4, seed=2), _logits(2, 3, 4, seed=3), torch.tensor([3, 1])),
+            (torch.tensor([[[200.0, 0.0]]]), torch.tensor([[[0.0, 60.0]]]), torch.tensor([1]))],
         {
             "the divergence of the first writer from the new one: exchange them": lambda x, y, n: (
                 divergence(y, x, n)
@@ -136,7 +142,9 @@ EXERCISES = [
         [
             (torch.tensor([[0.0, 1.0]]),), (torch.tensor([[1.0, 0.0, 0.0, 0.0]]),),
             (torch.tensor([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]),),
-            (torch.tensor([[3.0, 1.0, 2.0], [0.0, 5.0, 1.0]]),)],
+            (torch.tensor([[3.0, 1.0, 2.0], [0.0, 5.0, 1.0]]),),
+            (torch.tensor([[1.0, 1.0], [0.0, 1.0]]),), (torch.tensor([[1.0, 0.0, 1.0]]),),
+            (torch.tensor([[0.5, 0.51]]),), (torch.tensor([[1.0] + 11 * [0.0]]),)],
         {
             "a mean over all prompts: an easy prompt would look like good writing": lambda r: (
                 torch.where(
@@ -176,6 +184,9 @@ EXERCISES = [
         [
             (torch.tensor([[[0.0, 1.0]]]), torch.tensor([[1]]), torch.tensor([1]),
              torch.tensor([2.0])),
+            (torch.tensor([[[0.0, 200.0]]]), torch.tensor([[0]]), torch.tensor([1]),
+             torch.tensor([1.0])),
+            (torch.zeros(1, 1, 2), torch.tensor([[0]]), torch.tensor([1]), torch.tensor([4.0])),
             (_logits(2, 3, 3, seed=4), torch.tensor([[0, 2, 1], [1, 1, 0]]), torch.tensor([3, 2]),
              torch.tensor([1.0, -0.5])),
             (_logits(3, 2, 3, seed=5), torch.tensor([[0, 2], [1, 1], [2, 0]]),

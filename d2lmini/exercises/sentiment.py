@@ -175,7 +175,7 @@ def _reader(padding, neighbours, seed=0):
 
 
 def _drawn_reader(dice):
-    neighbours = ["", "sorted", "longest"][dice.number(0, 2)]
+    neighbours = ["", "sorted", "longest", "shortest"][dice.number(0, 3)]
     return _reader(dice.number(0, 1) > 0, neighbours, dice.number(0, 10**6))
 
 
@@ -245,7 +245,8 @@ EXERCISES = [
         [
             ([0.5, 0.6, 0.6, 0.5], 2), ([0.6, 0.5, 0.6, 0.5, 0.4], 3),
             ([0.5, 0.4, 0.6, 0.5, 0.4], 2),
-            ([0.5, 0.7, 0.6, 0.65, 0.8], 2),
+            ([0.5, 0.7, 0.6, 0.65, 0.8], 2), ([0.0, 0.0, 0.5], 2),
+            ([0.8712, 0.8714, 0.8713, 0.8716, 0.8715], 2),
             ([0.5, 0.6, 0.7], 1), ([0.5, 0.4, 0.6, 0.5, 0.7, 0.6], 2), ([0.5, 0.4, 0.45, 0.3], 3)],
         {
             "a comparison with more than patience: one epoch too many": lambda a, p: (
@@ -336,7 +337,8 @@ EXERCISES = [
         faults,
         [
             _reader(False, ""), _reader(True, ""), _reader(False, "sorted"),
-            _reader(False, "longest"), _reader(True, "sorted"), _reader(True, "longest")],
+            _reader(False, "longest"), _reader(True, "sorted"), _reader(True, "longest"),
+            _reader(False, "shortest")],
         {
             "padding tried in a batch of several texts, where a wrong mask lets it in, too": (
                 _in_company

@@ -55,25 +55,31 @@ def training(
     return trained
 
 
-def _training_case(seed, num_batches, num_epochs):
-    """A small net, batches that differ in size, a learning rate, and a number of epochs."""
+def _training_case(seed, num_batches, num_epochs, lr=0.01, scale=10.0):
+    """A small net, batches that differ in size, a learning rate, and a number of epochs.
+
+    scale: of the output's weights. Clipping matters where logits are large.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         sizes = 6, 4, 8, 2, 1, 0.0
         net = EncoderDecoder(TransformerEncoder(*sizes), TransformerDecoder(*sizes))
-        # larger logits, so that clipping matters
-        net.decoder.output.weight.data *= 10
+        net.decoder.output.weight.data *= scale
         batches = []
         for n in range(1, num_batches + 1):
             sides = torch.randint(3, 6, (2, n, 3))
-            lens = torch.arange(n) % 3 + 1
-            batches.append((sides[0], lens, sides[1], lens.flip(0)))
-    return net, batches, 0.01, num_epochs
+            lens, tgt_lens = torch.arange(n) % 3 + 1, (torch.arange(n) + 1) % 3 + 1
+            batches.append((sides[0], lens, sides[1], tgt_lens))
+    return net, batches, lr, num_epochs
 
 
 def _drawn_training(dice):
     return _training_case(
-        dice.random.getrandbits(32), dice.number(2, 3), dice.number(2, 3)
+        dice.random.getrandbits(32),
+        dice.number(2, 3),
+        dice.number(2, 3),
+        dice.number(1, 3) / 100,
+        dice.random.choice((0.5, 10.0)),
     )
 
 
@@ -105,7 +111,7 @@ def run(zero=True, once=True, back=True, weigh=True):
     return measured
 
 
-def _run_case(seed, num_batches, num_epochs):
+def _run_case(seed, num_batches, num_epochs, lr=0.05, sizes=(5, 2)):
     """A net with batch normalisation, batches of five, others of which the last is smaller."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -116,12 +122,19 @@ def _run_case(seed, num_batches, num_epochs):
             torch.nn.Linear(4, 1),
         )
         batches = [(torch.randn(5, 3), torch.randn(5, 1)) for _ in range(num_batches)]
-        others = [(torch.randn(n, 3), torch.randn(n, 1)) for n in (5, 2)]
-    return net, batches, others, 0.05, num_epochs
+        others = [(torch.randn(n, 3), torch.randn(n, 1)) for n in sizes]
+    return net, batches, others, lr, num_epochs
 
 
 def _drawn_run(dice):
-    return _run_case(dice.random.getrandbits(32), dice.number(2, 4), dice.number(2, 4))
+    sizes = dice.number(4, 6), dice.number(1, 3)
+    return _run_case(
+        dice.random.getrandbits(32),
+        dice.number(2, 4),
+        dice.number(2, 4),
+        dice.number(1, 5) / 100,
+        sizes,
+    )
 
 
 def without_the_end(logits, labels, valid_lens):
@@ -139,7 +152,7 @@ EXERCISES = [
     Exercise(
         "training-1",
         lambda loss: [math.exp(-loss), math.exp(loss), loss / math.log(2)],
-        [(0.0,), (math.log(2),), (2.3,)],
+        [(0.0,), (math.log(2),), (2.3,), (12.0,)],
         {
             "powers of 2: the loss is in nats, so the base is e": lambda loss: [
                 2**-loss,
@@ -172,7 +185,11 @@ EXERCISES = [
     Exercise(
         "training-2",
         training(),
-        [_training_case(0, 1, 1), _training_case(1, 2, 3)],
+        [
+            _training_case(0, 1, 1),
+            _training_case(1, 2, 3),
+            _training_case(1, 2, 3, 0.03, 0.5),
+        ],
         {
             'a decoder that reads the target itself; see "Without the shift"': training(
                 shift=False
@@ -202,7 +219,7 @@ EXERCISES = [
     Exercise(
         "training-3",
         run(),
-        [_run_case(0, 2, 2), _run_case(1, 3, 3)],
+        [_run_case(0, 2, 2), _run_case(1, 3, 3), _run_case(2, 2, 2, 0.02, (4, 3))],
         {
             "the loop as it was given": run(False, False, False, False),
             "gradients that are never set to zero": run(zero=False),

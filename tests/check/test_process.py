@@ -249,6 +249,10 @@ def test_values_come_back_as_they_were(value):
 
 def test_numbers_of_numpy_are_numbers():
     assert from_json(to_json(np.float32(2.5))) == 2.5
+    assert from_json(to_json(torch.Size([3, 9]))) == (
+        3,
+        9,
+    )  # as the answer's own process
     assert from_json(to_json(np.bool_(True))) is True
     again = from_json(to_json(np.eye(2)))
     assert isinstance(again, np.ndarray) and (again == np.eye(2)).all()
