@@ -18,6 +18,7 @@ from d2lmini.check.trying import (
     difference,
     largest,
     mode,
+    other,
     raised,
     rounding,
     same_draws,
@@ -119,6 +120,18 @@ def incremental(
                     f"up to {size:.2g} from that of the whole sequence."
                 )
                 return Result("incremental", False, size, sentence)
+        half = (steps + 1) // 2 - (steps == 1)
+        _, cache = (
+            call(decoder, X[:, :half], memory, memory_mask, None) if half else (0, None)
+        )
+        reads = [X, other(X), X]  # as beams do, which share what was read before
+        once, _, again = (
+            call(decoder, now[:, half : half + 1], memory, memory_mask, cache)[0]
+            for now in reads
+        )
+        if (size := largest(difference(once, again))) > rounding(once):
+            sentence = f"From one cache, the same token gives outputs that differ by {size:.2g}."
+            return Result("incremental", False, size, sentence)
     return Result(
         "incremental", True, worst, "Step by step or at once, the same output."
     )
@@ -146,8 +159,19 @@ def weights_explain_output(
     check_tried(queries, attention=attention)
     name, num_keys = "weights_explain_output", keys.shape[1]
     with mode(attention, training=False):
-        output, weights = call(attention, queries, keys, values, mask)
+        try:
+            output, weights = call(attention, queries, keys, values, mask)
+        except ERRORS as error:
+            return raised(name, "With these queries, keys and values", error)
         shape = (len(queries), queries.shape[1], num_keys)
+        if not isinstance(weights, Tensor):
+            sentence = f"It returned {_short(weights)} in place of weights."
+            return Result(name, False, float("inf"), sentence)
+        if output.dim() < 3 or output.shape[:2] != queries.shape[:2]:
+            sentence = (
+                f"The output is {tuple(output.shape)}, not (batch, queries, features)."
+            )
+            return Result(name, False, float("inf"), sentence)
         if weights.dim() != 4 or (len(weights), *weights.shape[2:]) != shape:
             sentence = f"The weights are {tuple(weights.shape)}, not (batch, heads, queries, keys)."
             return Result(name, False, float("inf"), sentence)
@@ -169,6 +193,8 @@ def weights_explain_output(
         sentence = f"The sum of a row of weights is off by {off:.2g}."
         return Result(name, False, off, sentence)
     weights = weights.flatten(0, 2)  # (batch * queries * keys, heads)
+    if not moved.any() and weights.any():
+        return Result(name, False, 0.0, "No output moves when the values change.")
     # the best vector for each head
     by_head = torch.linalg.lstsq(weights, moved, driver="gelsd").solution
     worst = largest(weights @ by_head - moved)

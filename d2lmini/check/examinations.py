@@ -4,7 +4,6 @@ Each returns a verdict and a sentence with the smallest case that shows it, and 
 hold also what usually causes it, likeliest first, and where the book explains it.
 """
 
-import copy
 import math
 
 import torch
@@ -14,7 +13,7 @@ from torch.nn import functional as F
 from d2lmini.check.gradients import leaves_of
 from d2lmini.check.padding_and_cache import cache, padding
 from d2lmini.check.stacks import in_a_list, layers, lost_layers, without_gradient
-from d2lmini.check.trying import ERRORS, difference, largest, mode, rounding
+from d2lmini.check.trying import ERRORS, copied, difference, largest, mode, rounding
 from d2lmini.check.whole_models import (
     FAILS,
     HOLDS,
@@ -240,7 +239,7 @@ def logits_and_gradients(subject, kind):
     """Of a copy of the model in a dtype."""
     net = subject.net
     if subject.is_module:
-        net = copy.deepcopy(net).to(kind)
+        net = copied(net).to(kind)
     with mode(net, training=False):  # until the gradients are there: checkpointing
         logits = subject.read(net, subject.tokens)
         if subject.is_module and logits.requires_grad:
@@ -257,7 +256,7 @@ def parameters(subject):
         return UNTRIED, "net is no nn.Module, so its parameters are unknown."
     if found := lost_layers(subject.net):
         return found
-    net = copy.deepcopy(subject.net)
+    net = copied(subject.net)
     names = [name for name, p in net.named_parameters() if p.requires_grad]
     if not names:
         return UNTRIED, "No parameter asks for a gradient."
@@ -314,7 +313,7 @@ def by_heart(subject, num_steps=150):
     """A copy can learn three short texts by heart."""
     if not subject.is_module:
         return UNTRIED, "net is no nn.Module."
-    net = copy.deepcopy(subject.as_given().net).float()
+    net = copied(subject.as_given().net).float()
     parameters = [p for p in net.parameters() if p.requires_grad]
     if not parameters:
         return UNTRIED, "No parameter asks for a gradient."

@@ -79,7 +79,12 @@ def every_parameter_trained(
     check_tried(X, block=block)
     check_kind("block", block, nn.Module, "an nn.Module")
     with mode(block, training=False):
-        return _trained(block, _leaf(X), mask)
+        try:
+            return _trained(block, _leaf(X), mask)
+        except (
+            RuntimeError
+        ) as error:  # such as a graph that was freed by an earlier call
+            return raised("every_parameter_trained", "With gradients", error)
 
 
 def _trained(block, X, mask):

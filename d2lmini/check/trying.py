@@ -1,5 +1,6 @@
 """Call a block under controlled conditions (mode, random numbers, inputs), and report a Result."""
 
+import copy
 import textwrap
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -64,6 +65,8 @@ ERRORS = RuntimeError, ValueError, TypeError, IndexError, AssertionError
 def raised(name: str, doing: str, error: Exception) -> Result:
     """The Result for a block that raised an error on some input."""
     text = str(error).partition("\n")[0]
+    if "leaf Variable" in text:
+        text = f"it changes what it is given, in place ({text})"
     return Result(name, False, float("inf"), f"{doing} it raised: {text}")
 
 
@@ -190,6 +193,32 @@ def draws(block, *inputs):
         block(*copies(inputs))
         after = random_states(device)
     return any(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
+
+
+def copied(net):
+    """A copy of a module, also if it keeps what it computed, as for a look at its weights."""
+    kept = [value for part in net.modules() for value in vars(part).values()]
+    for value in [*kept]:
+        kept += value if isinstance(value, tuple | list) else []
+    computed = (t for t in kept if isinstance(t, Tensor) and not t.is_leaf)
+    return copy.deepcopy(net, {id(t): t.detach().clone() for t in computed})
+
+
+def moved_a_little(net):
+    """A copy with all parameters moved a little, in 32 bits; a function stays as it is.
+
+    So what starts at 0 takes part, such as a branch that is silent before training.
+    """
+    if not isinstance(net, nn.Module):
+        return net
+    net, source = copied(net), torch.Generator().manual_seed(0)
+    if any(p.dtype in (torch.float16, torch.bfloat16) for p in net.parameters()):
+        net = net.float()
+    with torch.no_grad():
+        for p in net.parameters():
+            if p.requires_grad and p.is_floating_point():
+                p += 0.02 * torch.randn(p.shape, generator=source).to(p)
+    return net
 
 
 def other(X):

@@ -7,7 +7,15 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from d2lmini.check.trying import ERRORS, call, difference, largest, mode, rounding
+from d2lmini.check.trying import (
+    ERRORS,
+    call,
+    difference,
+    largest,
+    mode,
+    moved_a_little,
+    rounding,
+)
 
 FAILS, WARNS, UNTRIED, HOLDS = "FAILS", "warning", "not tried", "holds"  # verdicts
 
@@ -163,23 +171,6 @@ class Translation(Subject):
         lens = torch.cat([self.lens[:1], self.lens[1:].flip(0)])
         _, tokens = super().in_other_company()
         return self.given(source=source, lens=lens), tokens
-
-
-def moved_a_little(net):
-    """A copy with all parameters moved a little, in 32 bits; a function stays as it is.
-
-    So what starts at 0 takes part, such as a branch that is silent before training.
-    """
-    if not isinstance(net, nn.Module):
-        return net
-    net, source = copy.deepcopy(net), torch.Generator().manual_seed(0)
-    if any(p.dtype in (torch.float16, torch.bfloat16) for p in net.parameters()):
-        net = net.float()
-    with torch.no_grad():
-        for p in net.parameters():
-            if p.requires_grad and p.is_floating_point():
-                p += 0.02 * torch.randn(p.shape, generator=source).to(p)
-    return net
 
 
 def texts(vocab_size, num_steps) -> Tensor:

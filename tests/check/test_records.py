@@ -204,7 +204,7 @@ def test_a_verdict_is_text_and_a_box(verdict):
 
 def test_in_a_notebook_a_box_is_shown_and_elsewhere_text(capsys):
     check.exercise("masks-3", softmax)
-    said = "masks-3: right. All 9 cases agree. The properties hold.\n"
+    said = "masks-3: right. All 10 cases agree. The properties hold.\n"
     assert capsys.readouterr().out == said
     shell = InteractiveShell.instance()
     try:
@@ -212,7 +212,7 @@ def test_in_a_notebook_a_box_is_shown_and_elsewhere_text(capsys):
             check.exercise("masks-3", softmax)
         (output,) = captured.outputs
         assert "✓ Exercise 2.3 (masks-3): right." in output.data["text/html"]
-        assert output.data["text/plain"].startswith("masks-3: right. All 9 cases")
+        assert output.data["text/plain"].startswith("masks-3: right. All 10 cases")
         number = CHAPTERS["masks"].exercises
         said = f"1 of the {number} exercises of chapter 2 is right."
         assert said in output.data["text/html"]
