@@ -191,7 +191,10 @@ def _judge(found, answer, wrong, agrees):
     if wrong:
         problem, case, got, due = wrong[0]
         if form_problem(got, due):
-            raise WrongAnswer(problem + _shown(answer, case, got, due))
+            # one answer of many is not shown: it would be taken for the right one
+            raise WrongAnswer(
+                problem + _shown(answer, case, got, None if found.effect else due)
+            )
         kind = NearlyRight if 2 * sum(agrees) >= len(agrees) else WrongAnswer
         if found.effect:
             problem = f"{inspect.getdoc(found.effect)} {problem}"
@@ -330,15 +333,16 @@ def _fails(mistake, case):
 
 
 def _shown(answer, case, got, due):
-    """Show the case, the expected and the actual value, one per line; masks as pictures."""
+    """Show the case, the expected value, if any, and the actual one; masks as pictures."""
     if not case:  # a prediction: the expected value is the solution
         return ""
     drawn = can_be_drawn(due) and can_be_drawn(got) and due.shape == got.shape
     show = picture if drawn else short
-    called = _named(answer, case)
-    due, got = (textwrap.indent(show(value), 9 * " ").strip() for value in (due, got))
-    legend = "\n(■ may attend, · may not)" if drawn else ""
-    return f"\nwith     {called}\nexpected {due}\ngot      {got}{legend}"
+    lines = ["", f"with     {_named(answer, case)}"]
+    for name, value in (("expected", due), ("got     ", got)):
+        if value is not None:
+            lines.append(f"{name} {textwrap.indent(show(value), 9 * ' ').strip()}")
+    return "\n".join(lines) + ("\n(■ may attend, · may not)" if drawn else "")
 
 
 def _named(answer, case):

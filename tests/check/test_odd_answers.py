@@ -232,3 +232,12 @@ def test_equal_rewards_have_no_advantage_whatever_rounding_does():
     for value, texts in ((0.9, 3), (0.1, 7), (0.3, 6)):
         rewards = torch.full((1, texts), value)
         assert not find("reward-2").reference(rewards).any()
+
+
+def test_where_many_answers_are_right_none_is_given_away():
+    for name, answer in (
+        ("codes-1", lambda inputs: []),
+        ("ffn-2", lambda k, v: (k, v)),
+    ):
+        verdict, message = grade(find(name), answer)
+        assert verdict != RIGHT and "expected " not in message and "got " in message
