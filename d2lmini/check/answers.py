@@ -26,7 +26,8 @@ class Short(reprlib.Repr):
             return f"{type(value).__name__}(...)"
         if not isinstance(value, torch.Tensor):
             return re.sub(r" at 0x\w+", "", super().repr_instance(value, level))
-        if value.numel() > 24 or value.is_meta or value.layout != torch.strided:
+        unusual = value.is_meta or value.is_quantized or value.layout != torch.strided
+        if value.numel() > 24 or unusual:
             return f"tensor of shape {tuple(value.shape)}"
         if value.is_floating_point():
             value = value.detach().double().mul(1e4).round().div(1e4)
@@ -101,15 +102,25 @@ def _plain(value):
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
+def kind_of(value) -> str:
+    """What kind of value this is, in a few words; one from another process says so itself."""
+    if isinstance(value, np.ndarray):
+        return "a numpy array"
+    if not isinstance(value, torch.Tensor):
+        return getattr(value, "kind", type(value).__name__)
+    if value.layout != torch.strided:
+        return f"a tensor of layout {value.layout}"
+    return f"a tensor of {value.dtype}"
+
+
 def _tensor_form_problem(got, due):
     """Like form_problem, for a tensor."""
     if not isinstance(got, torch.Tensor):
-        kind = (
-            "a numpy array" if isinstance(got, np.ndarray) else f"{type(got).__name__}"
-        )
-        return f"Expected a torch.Tensor, got {kind}."
-    if got.layout != torch.strided:
-        return f"Expected an ordinary tensor, got one of layout {got.layout}."
+        kind = kind_of(got)
+        due = "an ordinary tensor" if kind.startswith("a tensor") else "a torch.Tensor"
+        return f"Expected {due}, got {kind}."
+    if got.layout != torch.strided or got.is_complex() or got.is_quantized:
+        return f"Expected an ordinary tensor, got {kind_of(got)}."
     if got.device != due.device:
         rule = f"The arguments are on {due.device}: make new tensors on their device"
         return f"Expected a tensor on {due.device}, got one on {got.device}. {rule}."

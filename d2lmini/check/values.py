@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from d2lmini.check.answers import short
+from d2lmini.check.answers import kind_of, short
 
 DEEPEST = 20  # a list in a list in a list ...
 DTYPES = {
@@ -25,8 +25,8 @@ DTYPES = {
 class Other:
     """A placeholder for a value that no exercise asks for; its text shows the value."""
 
-    def __init__(self, text: str):
-        self.text = text
+    def __init__(self, text: str, kind: str = "something else"):
+        self.text, self.kind = text, kind
 
     def __repr__(self):
         return self.text
@@ -54,7 +54,7 @@ def to_json(value, depth: int = 0):
         plain = value.detach().contiguous().reshape(-1).view(torch.uint8)
         data = base64.b64encode(plain.numpy().tobytes()).decode()
         return {"tensor": data, "dtype": name, "shape": list(value.shape)}
-    return {"other": short(value)}
+    return {"other": short(value), "kind": kind_of(value)}
 
 
 def from_json(said):
@@ -81,4 +81,6 @@ def from_json(said):
     for kind in (list, tuple):
         if kind.__name__ in said:
             return kind(from_json(part) for part in said[kind.__name__])
-    return Other(str(said["module"] if "module" in said else said["other"])[:300])
+    text = said["module"] if "module" in said else said["other"]
+    kind = said.get("kind", "a module" if "module" in said else "something else")
+    return Other(str(text)[:300], str(kind)[:80])

@@ -11,6 +11,7 @@ from conftest import for_each
 
 from d2lmini import causal_mask
 from d2lmini.check.grading import RIGHT, find, grade
+from d2lmini.check.process import far
 from d2lmini.exercises.heads import shared_keys
 from d2lmini.exercises.judging import bleu_of_several
 from d2lmini.exercises.positions import read_position
@@ -241,3 +242,23 @@ def test_where_many_answers_are_right_none_is_given_away():
     ):
         verdict, message = grade(find(name), answer)
         assert verdict != RIGHT and "expected " not in message and "got " in message
+
+
+UNUSUAL = {
+    "layout torch.sparse_coo": lambda: torch.ones(1, 2).to_sparse(),
+    "torch.complex64": lambda: torch.ones(1, 2, dtype=torch.complex64),
+    "torch.quint8": lambda: torch.quantize_per_tensor(
+        torch.ones(1, 2), 1.0, 0, torch.quint8
+    ),
+}
+
+
+@for_each(UNUSUAL)
+def test_an_unusual_tensor_is_named_here_and_in_another_process(kind):
+    def answer(scores, mask):
+        return UNUSUAL[kind]()
+
+    for tried in (answer, far(answer)):
+        verdict, message = grade(find("masks-3"), tried)
+        said = f"Expected an ordinary tensor, got a tensor of {kind}."
+        assert verdict != RIGHT and message.startswith(said), message
