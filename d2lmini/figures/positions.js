@@ -7,6 +7,7 @@ import { draw, lines, movable } from "./lines.js";
 
 const BASES = [10, 100, 1000, 10000, 100000];
 const POSITIONS = 32;
+const REACH = 1.45; // of the dial, with room for numbers at the tips of its hands
 
 function render({ model, el }) {
   const state = controlState(model, update, { width: among([4, 8, 16, 32]), base: among(BASES),
@@ -30,7 +31,7 @@ function render({ model, el }) {
   const wave = lines({ title: "One column: a wave", xIs: "position", onReach: field("position") });
   const likeness = lines({ title: "Dot product of two positions, as a share of that with itself",
     xIs: "distance k", onReach: field("offset") });
-  const dial = draw("svg", { viewBox: "-1.2 -1.2 2.4 2.4", role: "slider", tabindex: 0,
+  const dial = draw("svg", { viewBox: `${-REACH} ${-REACH} ${2 * REACH} ${2 * REACH}`, role: "slider", tabindex: 0,
     class: "dial" });
   const turn = make("p");
   const small = draw("svg", { class: "dials", "aria-hidden": "true" });
@@ -43,7 +44,7 @@ function render({ model, el }) {
     dial, turn);
   const clocks = make("div", { className: "clocks" },
     make("p", { className: "caption" }, make("span", { className: "name" }, "A hand for each pair of columns"),
-      "; the chosen one is the large one"), small);
+      "; the large one is circled"), small);
   const frame = figure(model, el, {
     state,
     title: "Clocks",
@@ -60,7 +61,7 @@ function render({ model, el }) {
   });
   table.element.classList.add("dense");
   // The hand of i + k follows the pointer, with the nearest of all offsets that bring it there.
-  movable(dial, dial, { reach: 1.2, step: 1,
+  movable(dial, dial, { reach: REACH, step: 1,
     to: (x, y) => {
       const { width: d, base: b, column: c, position: i, offset: old } = state.get();
       const speed = 1 / b ** ((c - (c % 2)) / d);
@@ -77,13 +78,31 @@ function render({ model, el }) {
     return draw("line", { x1: 0, y1: 0, x2: Math.sin(angle), y2: -Math.cos(angle), class: kind });
   }
 
+  // The dial: both hands with their positions, and the angle between them.
+  function drawDial(from, to, i, k) {
+    const at = (angle, r) => [r * Math.sin(angle), -r * Math.cos(angle)];
+    const point = (angle, r) => at(angle, r).map((v) => v.toFixed(3)).join(" ");
+    const whole = Math.abs(to - from) >= 2 * Math.PI;
+    const wide = Math.abs(to - from) > Math.PI ? 1 : 0;
+    const label = (angle, text, kind) => {
+      const [x, y] = at(angle, 1.22);
+      return draw("text", { x, y: y + 0.07, class: kind }, text);
+    };
+    const near = Math.abs(Math.sin((to - from) / 2)) < 0.12; // one number would cover the other
+    dial.replaceChildren(
+      draw("circle", { r: 1, class: "axis" }),
+      whole ? draw("circle", { r: 0.4, class: "turned" }) : draw("path", { class: "turned",
+        d: `M${point(from, 0.4)} A0.4 0.4 0 ${wide} ${to > from ? 1 : 0} ${point(to, 0.4)}` }),
+      hand(from, "before"), hand(to, "after"),
+      near ? "" : label(from, String(i), "tip"), label(to, show(i + k, 0), "tip to"));
+  }
+
   // All hands at position i and at i + k; a click chooses a pair.
   function drawClocks({ width: d, base: b, column: c, position: i, offset: k }) {
-    small.setAttribute("viewBox", "0 0 19.2 4.8"); // two rows of eight, always, so that nothing moves
+    small.setAttribute("viewBox", `0 0 ${2.4 * Math.max(8, d / 2)} 2.4`); // the height is fixed
     small.replaceChildren(...Array.from({ length: d / 2 }, (_, p) => {
       const speed = 1 / b ** ((2 * p) / d);
-      const at = [p % 8, Math.floor(p / 8)].map((n) => 2.4 * n + 1.2);
-      return draw("g", { transform: `translate(${at.join(" ")})`, "data-pair": p,
+      return draw("g", { transform: `translate(${2.4 * p + 1.2} 1.2)`, "data-pair": p,
         class: p === (c - (c % 2)) / 2 ? "clock chosen" : "clock" },
       draw("circle", { r: 1, class: "axis" }), hand(i * speed, "before"), hand((i + k) * speed, "after"));
     }));
@@ -104,8 +123,7 @@ function render({ model, el }) {
       low: -1, high: 1, at: i });
     likeness.update({ x: all, series: { similarity: P.map((row) => dot(P[0], row) / (d / 2)) },
       low: -1, high: 1, at: Math.abs(k), digits: 3 });
-    dial.replaceChildren(
-      draw("circle", { r: 1, class: "axis" }), hand(i * speed, "before"), hand((i + k) * speed, "after"));
+    drawDial(i * speed, (i + k) * speed, i, k);
     dial.setAttribute("aria-label", `A hand at position ${i} and at position ${i + k}: offset`);
     for (const [name, value] of [["min", 1 - POSITIONS], ["max", POSITIONS - 1], ["now", k]]) {
       dial.setAttribute(`aria-value${name}`, value);
@@ -124,7 +142,8 @@ function render({ model, el }) {
     position.set(i);
     offset.set(k);
     frame.note(model.get("data").brief
-      ? `From position ${i} to ${show(i + k, 0)} the hand turns by ${show(k * speed)} radian.`
+      ? `From position ${i} to ${show(i + k, 0)} the hand turns by ${show(k * speed)} radian, ${
+        show((k * speed * 180) / Math.PI, 0)} degrees.`
       : `Position ${i}, column ${c}: ${show(P[i][c], 3)}. Offset ${show(k, 0)}.`);
   }
   update(first);
