@@ -31,28 +31,33 @@ function render({ model, el }) {
     value: first.scale, format: (v) => show(v) }, (v) => state.set({ scale: v }));
   const plots = Object.entries(KINDS).map(([kind, title]) => [kind, lines({ title,
     xIs: "layer", onReach: (l) => state.set({ layer: passed(kind, l, state.get().depth) }) })]);
+  const drawn = plots.map(([, plot]) => plot.element);
+  const totals = make("tbody");
+  const row = (cell, texts) => make("tr", {}, ...texts.map((text) => make(cell, {}, text)));
   const frame = figure(model, el, {
     state,
     title: "A deep stack",
     controls: [depth, scale].map((c) => c.element),
-    parts: plots.map(([, plot]) => plot.element),
+    parts: [make("div", { className: "stack tall" }, ...drawn), make("table", { className: "totals" },
+      make("thead", {}, row("th", ["all the way", "signal ×", "gradient ×"])), totals)],
     help: "Before any training; axes in powers of ten. Move a marker from layer to layer.",
+    brief: { parts: drawn },
   });
-  for (const [, plot] of plots) plot.element.classList.add("four");
+  for (const plot of drawn) plot.classList.add("four");
   const number = (log) => {
     if (Math.abs(log) >= MOST) return log < 0 ? `≤ 1e−${MOST}` : `≥ 1e${MOST}`;
     const digits = Math.abs(log) < 3 ? String(Number((10 ** log).toPrecision(2)))
       : (10 ** log).toExponential(0);
     return digits.replace("e+", "e").replace("-", "−");
   };
-  let drawn = null; // the depth and scale of the current numbers
+  let shown = null; // the depth and scale of the current numbers
   let found;
 
   function update({ depth: n, scale: s, layer: l }) {
-    if (drawn !== `${n} ${s}`) {
+    if (shown !== `${n} ${s}`) {
       const net = { enter, leave, layers: layers.slice(0, n), scale: s };
       found = wirings.map((wiring) => measured(wiring, net, points, targets));
-      drawn = `${n} ${s}`;
+      shown = `${n} ${s}`;
     }
     for (const [kind, plot] of plots) {
       const logs = found.map((one) => one[kind].map((v) =>
@@ -62,11 +67,13 @@ function render({ model, el }) {
         low: -MOST, high: MOST,
         series: Object.fromEntries(wirings.map((name, i) => [name, logs[i]])) });
     }
-    const times = (ratio) => wirings.map((name, i) =>
-      `${name} ${number(Math.log10(ratio(found[i])))}`).join(", ");
-    frame.note(`All the way up, the signal is multiplied by: ${
-      times(({ spread }) => spread.at(-1) / spread[0])}. All the way down, the gradient: ${
-      times(({ gradient }) => gradient[0] / gradient.at(-1))}.`);
+    const times = found.map(({ spread, gradient }) =>
+      [spread.at(-1) / spread[0], gradient[0] / gradient.at(-1)].map((r) => number(Math.log10(r))));
+    totals.replaceChildren(...wirings.map((name, i) => row("td", [name, ...times[i]])));
+    const all = (k) => wirings.map((name, i) => `${name} ${times[i][k]}`).join(", ");
+    frame.note(brief ? `All the way up, the signal is multiplied by: ${
+      all(0)}. All the way down, the gradient: ${all(1)}.`
+      : `${n} layers: what passes all of them, before any training.`);
     depth.set(DEPTHS.indexOf(n));
     scale.set(s);
   }

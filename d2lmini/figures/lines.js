@@ -7,13 +7,24 @@ const HEIGHT = 150;
 const LEFT = 38;
 const BOTTOM = 28;
 const TOP = 8;
-const RIGHT = 8;
+const LONGEST_NAME = 20; // a longer one stands in the legend alone
 
 export function draw(tag, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   element.append(...children);
   return element;
+}
+
+// Heights as near to these as a line of text of 10 allows, none outside of the plot.
+function apart(heights) {
+  const order = heights.map((_, i) => i).sort((a, b) => heights[a] - heights[b]);
+  const found = [];
+  order.forEach((i, n) => { found[i] = Math.max(heights[i], TOP, (found[order[n - 1]] ?? -99) + 10); });
+  order.reverse().forEach((i, n) => {
+    found[i] = Math.min(found[i], n ? found[order[n - 1]] - 10 : HEIGHT - BOTTOM);
+  });
+  return found;
 }
 
 // update({ x, series, low, high, at, label }): series name -> numbers, or null for gaps; at is the
@@ -29,8 +40,9 @@ export function lines({ title, xIs, onReach }) {
   const element = make("div", { className: "lines" },
     make("p", { className: "caption" }, make("span", { className: "name" }, title)), svg, legend);
   let state = { x: [0], at: 0 };
+  let end = WIDTH - 8; // where the curves end; names may stand behind it
 
-  const place = (i) => LEFT + ((WIDTH - LEFT - RIGHT) * i) / Math.max(1, state.x.length - 1);
+  const place = (i) => LEFT + ((end - LEFT) * i) / Math.max(1, state.x.length - 1);
   const move = (i, step = 0) => onReach(Math.max(0, Math.min(state.x.length - 1, i)), step);
   svg.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
@@ -41,7 +53,7 @@ export function lines({ title, xIs, onReach }) {
   const follow = (event) => {
     const { left, width } = svg.getBoundingClientRect();
     const across = ((event.clientX - left) / width) * WIDTH - LEFT;
-    move(Math.round((across / (WIDTH - LEFT - RIGHT)) * (state.x.length - 1)));
+    move(Math.round((across / (end - LEFT)) * (state.x.length - 1)));
   };
   svg.addEventListener("pointerdown", follow);
   svg.addEventListener("pointermove", (event) => event.buttons && follow(event));
@@ -50,6 +62,9 @@ export function lines({ title, xIs, onReach }) {
     state = { x, at };
     const height = (v) => TOP + ((HEIGHT - TOP - BOTTOM) * (high - v)) / (high - low || 1);
     const names = Object.keys(series);
+    const longest = Math.max(...names.map((name) => name.length));
+    const named = names.length > 1 && longest <= LONGEST_NAME;
+    end = WIDTH - (named ? 8 + 5.2 * longest : 8);
     const path = (numbers) => {
       let pen = "M";
       return numbers.map((v, i) => {
@@ -64,16 +79,18 @@ export function lines({ title, xIs, onReach }) {
     };
     plot.replaceChildren(
       draw("line", { class: "axis", x1: LEFT, x2: LEFT, y1: TOP, y2: HEIGHT - BOTTOM }),
-      draw("line", { class: "axis", x1: LEFT, x2: WIDTH - RIGHT,
+      draw("line", { class: "axis", x1: LEFT, x2: end,
         y1: height(Math.max(low, Math.min(high, 0))), y2: height(Math.max(low, Math.min(high, 0))) }),
       draw("text", { x: LEFT - 4, y: TOP + 6, "text-anchor": "end" }, label(high)),
       draw("text", { x: LEFT - 4, y: HEIGHT - BOTTOM, "text-anchor": "end" }, label(low)),
       ...(low < 0 && high > 0
         ? [draw("text", { x: LEFT - 4, y: height(0) + 3, "text-anchor": "end" }, label(0))] : []),
       draw("text", { x: LEFT, y: HEIGHT - BOTTOM + 12 }, String(x[0])),
-      draw("text", { x: WIDTH - RIGHT, y: HEIGHT - BOTTOM + 12, "text-anchor": "end" },
+      draw("text", { x: end, y: HEIGHT - BOTTOM + 12, "text-anchor": "end" },
         String(x.at(-1))),
-      draw("text", { x: (WIDTH + LEFT) / 2, y: HEIGHT - 4, "text-anchor": "middle" }, xIs),
+      draw("text", { x: (end + LEFT) / 2, y: HEIGHT - 4, "text-anchor": "middle" }, xIs),
+      ...(named ? apart(names.map((name) => height(series[name].findLast(Number.isFinite) ?? low)))
+        .map((y, i) => draw("text", { x: end + 5, y: y + 3, class: "name" }, names[i])) : []),
       ...names.map((name, i) => draw("path", { class: `curve curve-${i}`, d: path(series[name]) })),
       ...names.flatMap((name, i) => series[name].flatMap((v, k, all) => // a point without neighbours
         Number.isFinite(v) && ![all[k - 1], all[k + 1]].some(Number.isFinite)
