@@ -26,6 +26,7 @@ def usual_cause(block, X) -> str:
 
 
 def _cause(block, X) -> str:
+    """The cause, in a few words."""
     steps = X.shape[1]
     seen = _reach(block, X, causal_mask(steps, device=X.device))
     if not seen[:-1].tril(-1).any():  # the last may see nothing, and so all

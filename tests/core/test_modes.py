@@ -30,7 +30,7 @@ def loss(net, batch):
     return batch[0].mean(), 1
 
 
-translator = functools.partial(tiny_net, dropout=0.5)
+translator = functools.partial(tiny_net, 11, 11, dropout=0.5)
 CALLS = {
     "evaluate": (translator, lambda net: evaluate(net, [(torch.ones(1),)], loss, "cpu")),
     "predict_seq2seq": (
