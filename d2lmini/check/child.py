@@ -33,21 +33,25 @@ def main(unconfined=()):
     torch.set_num_threads(1)
     messages = queue.Queue()
     threading.Thread(target=listen, args=(asked, messages), daemon=True).start()
-    worker = Worker()
+    worker, to = Worker(), 0  # the message that is being answered
+
+    def reply(message):
+        tell(said, message | {"to": to})
 
     def ask(number, arguments):
         """Call a subject in the parent process with these arguments."""
-        tell(said, {"try": number, "arguments": [to_json(part) for part in arguments]})
-        kind, result = pickle.loads(messages.get())
+        nonlocal to
+        reply({"try": number, "arguments": [to_json(part) for part in arguments]})
+        to, kind, result = pickle.loads(messages.get())
         if kind == "failed":
             raise RuntimeError(result)
         return result
 
     FarSubject.ask = staticmethod(ask)
-    tell(said, {"unconfined": list(unconfined)})
+    reply({"unconfined": list(unconfined)})
     while True:
-        command, *arguments = pickle.loads(messages.get())
-        tell(said, getattr(worker, command)(*arguments))
+        to, command, *arguments = pickle.loads(messages.get())
+        reply(getattr(worker, command)(*arguments))
 
 
 def listen(stream, messages):

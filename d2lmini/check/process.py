@@ -45,6 +45,7 @@ LENGTH = struct.Struct("<Q")  # length in bytes of the message that follows
 PROGRAM = (
     "import sys; sys.path[:] = {path!r}; from d2lmini.check.child import main; main()"
 )
+OUT_OF_STEP = "The answer wrote among the messages of its own process."
 UNREADABLE = "What the answer returned cannot be read."
 KINDS, NONE = list(type(inspect.Parameter.VAR_KEYWORD)), inspect.Parameter.empty
 
@@ -73,6 +74,7 @@ class Child:
         self.folder = folder
         self.subjects: list[Subject] = []  # that the running answer may call
         self.last_seen = 0.0  # CPU seconds at the last look
+        self.asked = 0  # the number of the last message, which its reply repeats
         self.started = self._answered(None, TO_START)
 
     def computed(self) -> float:
@@ -113,7 +115,8 @@ class Child:
         return said
 
     def _tell(self, message, seconds, of):
-        data = pickle.dumps(message)
+        self.asked += 1
+        data = pickle.dumps((self.asked, *message))
         return self._answered(LENGTH.pack(len(data)) + data, seconds, of)
 
     def _tried(self, said):
@@ -142,6 +145,8 @@ class Child:
                     raise too_late(of or seconds)
             if not isinstance(reply, dict):
                 raise Ended(reply or ENDED)
+            if reply.pop("to", None) != self.asked:
+                raise Ended(OUT_OF_STEP)
         except BaseException:  # including Ctrl-C
             self.end()
             raise

@@ -21,7 +21,14 @@ from d2lmini.check.grading import (
     find,
     grade_with_share,
 )
-from d2lmini.check.process import ENDED, PATIENCE, Child, FarAnswer, told_signature
+from d2lmini.check.process import (
+    ENDED,
+    OUT_OF_STEP,
+    PATIENCE,
+    Child,
+    FarAnswer,
+    told_signature,
+)
 from d2lmini.course.assignment import Task, needed, without_magic
 from d2lmini.course.submissions import Submission
 
@@ -160,17 +167,20 @@ def mark_one(room, task, cell, earlier, seed, left) -> Mark:
         return Mark(WRONG, f"The cell is not valid Python: {error}{line}", cell=cell)
     except (RecursionError, MemoryError):
         return Mark(WRONG, "The cell is too deeply nested to be read.", cell=cell)
+    seconds, is_fresh = min(AN_ANSWER, left), not room.is_alive()
+    found = _marked(room, task, cell, before, seed, seconds)
+    if not is_fresh and found.message.startswith((ENDED, OUT_OF_STEP)):
+        # perhaps by what an earlier answer has left behind: once more, in a new child
+        room.close()
+        found = _marked(room, task, cell, before, seed, seconds)
+    return found
+
+
+def _marked(room, task, cell, before, seed, seconds) -> Mark:
+    """Mark an answer in the room's child, with at most so many seconds."""
     try:
-        seconds = min(AN_ANSWER, left)
         asked = "define", before, cell, task.name, task.function
-        is_fresh = not room.is_alive()
-        try:
-            defined = room.child().ask(*asked, seconds=seconds)
-        except Ended as error:
-            # What an earlier answer left in the pipe is read as this one's.
-            if is_fresh or ENDED not in str(error):
-                raise
-            defined = room.child().ask(*asked, seconds=seconds)
+        defined = room.child().ask(*asked, seconds=seconds)
         if not isinstance(defined.get("name"), str):
             return Mark(WRONG, _why_not(task, defined), cell=cell)
         signature = told_signature(defined.get("parameters"))

@@ -253,6 +253,26 @@ def test_what_one_answer_left_in_the_pipe_is_not_charged_to_the_next(
     assert asked.count("define") == 3
 
 
+LATER = (
+    "import os, json, struct, threading\n"
+    "def write():\n"
+    "    text = json.dumps({'name': 'other'}).encode()\n"
+    "    for f in range(3, 30):\n"
+    "        try: os.write(f, struct.pack('<Q', len(text)) + text)\n"
+    "        except OSError: pass\n"
+    "threading.Timer(0.05, write).start()\nreturn scores"
+)
+
+
+@pytest.mark.parametrize("when", ["at once", "later"])
+def test_a_stray_message_costs_no_other_answer_its_marks(when, marks):
+    body = LATER if when == "later" else FORGED["a message in place of the child's"]
+    others = ("masks-4", "masks-5", "masks-6", "masks-7")
+    found = marks(**{"masks-3": cell(body)}, **{n: RIGHT_CELLS[n] for n in others})
+    assert found["masks-3"].verdict in (WRONG, ALMOST)
+    assert [found[name].verdict for name in others] == [RIGHT] * 4
+
+
 def test_of_an_exercise_a_forgery_leaves_the_others_alone(marks):
     """Tampering with PyTorch in one answer's process does not reach the next."""
     body = "torch.softmax = lambda *a, **k: 0\ntorch.isclose = lambda *a, **k: True\nreturn 0"
