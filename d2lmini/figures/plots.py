@@ -148,7 +148,9 @@ def show_curves(
             runs = np.atleast_2d(y)
             mean = runs.mean(axis=0)
             colour = CYCLE[(hues or {}).get(label, i) % len(CYCLE)]
-            (ends[label],) = axis.plot(x, mean, LINES[i % len(LINES)], color=colour)
+            (ends[label],) = axis.plot(
+                x, mean, color=colour, linestyle=LINES[i % len(LINES)]
+            )
             if len(runs) > 1:
                 sd = runs.std(axis=0, ddof=1)
                 # Not beyond the runs, which may be impossible, such as a negative loss.

@@ -112,3 +112,11 @@ def test_what_flows_has_its_hue_where_it_can_be_read():
     assert axis.lines[0].get_color() == colours.HUES["K"]
     edges = {to_hex(patch.get_edgecolor()) for patch in axis.patches}
     assert edges == {colours.HUES["K"]}
+
+
+def test_six_curves_have_a_dash_and_a_colour_each_and_may_keep_those_of_another_plot():
+    curves = {name: [1, 2] for name in "abcdef"}
+    (axis,) = drawn(show_curves, [1, 2], curves, "x", "y", hues={"b": 0})
+    colours_of = [line.get_color() for line in axis.lines[:6]]
+    assert colours_of[1] == colours_of[0] == colours.CYCLE[0]
+    assert colours_of[2:5] == colours.CYCLE[2:5] and colours_of[5] == colours.CYCLE[0]
