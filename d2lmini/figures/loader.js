@@ -45,11 +45,13 @@
     else window.addEventListener("load", ask);
   });
 
-  // The state of a widget, with its binary parts, which are saved separately, put back; a promise
-  // for those in a file of their own, so that the page need not wait.
-  function readState({ state, buffers = [] }) {
-    const complete = { ...state };
-    for (const { data, encoding, file, path } of buffers) {
+  // The state of a widget, with its module and its binary parts, which are saved separately, put
+  // back; a promise for those in a file of their own, so that the page need not wait. What another
+  // figure of the page has as well is saved there.
+  function readState({ state, module, buffers = [] }, all) {
+    const complete = { ...state, _esm: all[module]?.state._esm ?? state._esm };
+    for (const { same, path, ...own } of buffers) {
+      const { data, encoding, file } = same ? all[same[0]].buffers[same[1]] : own;
       complete[path[0]] = file ? fromFile(file)
         : encoding === "base85" ? packedBytesOf(data) : bytesOf(data);
     }
@@ -165,9 +167,10 @@
   const states = {};
   const modules = {};
   for (const script of document.querySelectorAll(STATE)) {
-    for (const [id, entry] of Object.entries(JSON.parse(script.textContent).state)) {
+    const all = JSON.parse(script.textContent).state;
+    for (const [id, entry] of Object.entries(all)) {
       if (entry.model_module !== "anywidget") continue;
-      states[id] = readState(entry);
+      states[id] = readState(entry, all);
       const { _esm: text } = states[id];
       modules[text] ??= import(
         URL.createObjectURL(new Blob([text], { type: "text/javascript" }))

@@ -76,9 +76,24 @@ def light_state(saved, keep=lambda model: True, large=lambda buffer: None):
         for buffer in widget.get("buffers", []):
             large(buffer)
             pack(buffer)
+    share_equal_parts(saved["state"])
     # A token may hold "</script>", which would end this script.
     body = json.dumps(saved, ensure_ascii=False, separators=(",", ":"))
     return body.replace("</", "<\\/")
+
+
+def share_equal_parts(widgets):
+    """Let a figure name the one before it that has the same module, or the same bytes."""
+    modules, bytes_of = {}, {}
+    for model, widget in widgets.items():
+        text = widget["state"]["_esm"]
+        if modules.setdefault(text, model) != model:
+            widget["state"]["_esm"], widget["module"] = "", modules[text]
+        for i, buffer in enumerate(widget.get("buffers", [])):
+            data, place = buffer.get("data"), [model, i]
+            if data and bytes_of.setdefault(data, place) != place:
+                del buffer["data"]
+                buffer["same"] = bytes_of[data]
 
 
 def drop_dead_state(app, pagename, templatename, context, doctree):
