@@ -22,6 +22,7 @@ USUAL = re.compile(r"(?:font-family: 'DejaVu Sans'(?:,[^;]*)?|font-size: 9px)(?:
 NO_TURN = re.compile(r"rotate\(-?0 [^)]*\)")
 MOVE = re.compile(r"(?:translate|rotate)\([^)]*\)")
 GAP = re.compile(r"\s*\b([MLQCz])\b\s*")
+NAME = re.compile(r"\b[a-z][0-9a-f]{10}\b(?=[\"\)])")
 LONG = re.compile(r"\d+\.\d{2,}")
 
 
@@ -37,7 +38,16 @@ def as_svg(picture: Figure, **how) -> str:
     scale = picture.dpi / 72  # the same size as a bitmap would have
     size = {"width": f"{width * scale:.0f}", "height": f"{height * scale:.0f}"}
     root.attrib.update(ROOT | size)
-    return ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
+    text = ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
+    return short_names(text)
+
+
+def short_names(text: str) -> str:
+    """Cut the names of parts, a letter and ten digits of a hash, while they stay different."""
+    names = set(NAME.findall(text))
+    if len({name[:6] for name in names}) < len(names):
+        return text
+    return NAME.sub(lambda name: name[0][:6], text)
 
 
 def drawn(picture, letters, how):

@@ -11,6 +11,7 @@ import torch
 from matplotlib.colors import to_hex
 
 from d2lmini.figures import colours, show_curves, show_flow, show_heatmaps
+from d2lmini.figures.vectors import short_names
 
 
 @pytest.fixture(autouse=True)
@@ -120,3 +121,11 @@ def test_six_curves_have_a_dash_and_a_colour_each_and_may_keep_those_of_another_
     colours_of = [line.get_color() for line in axis.lines[:6]]
     assert colours_of[1] == colours_of[0] == colours.CYCLE[0]
     assert colours_of[2:5] == colours.CYCLE[2:5] and colours_of[5] == colours.CYCLE[0]
+
+
+def test_names_in_a_picture_are_short_and_different():
+    text = '<path id="m609799d7b5"/><use href="#m609799d7b5"/><g clip-path="url(#p119ee1164b)"/>'
+    short = '<path id="m60979"/><use href="#m60979"/><g clip-path="url(#p119ee)"/>'
+    assert short_names(text) == short
+    alike = text.replace("p119ee1164b", "m609790000b")
+    assert short_names(alike) == alike
