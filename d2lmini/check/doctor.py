@@ -24,7 +24,7 @@ from d2lmini.check.examinations import (
 from d2lmini.check.sources import OF_TRANSLATORS
 from d2lmini.check.trying import ERRORS, check_tried, same_draws
 from d2lmini.check.whole_models import Subject, Translation
-from d2lmini.support.arguments import check_at_most, check_count
+from d2lmini.support.arguments import check_at_most, check_count, check_kind
 
 
 @dataclass
@@ -112,6 +112,7 @@ def language_model(
     check_tried(net=net)
     check_count("vocab_size", vocab_size, 2)
     check_count("num_steps", num_steps, 3)  # two earlier tokens, to exchange
+    check_kind("batch_first", batch_first, bool, "True or False")
 
     def report(batch_first):
         subject = Subject(net, vocab_size, num_steps, batch_first)
@@ -151,6 +152,7 @@ def translator(
     check_count("src_vocab_size", src_vocab_size, 2)
     check_count("tgt_vocab_size", tgt_vocab_size, 2)
     check_count("num_steps", num_steps, 5)  # sources of two tokens and padding
+    check_kind("batch_first", batch_first, bool, "True or False")
     if type(mask_means) is int:
         sizes = min(src_vocab_size, tgt_vocab_size)
         check_at_most("mask_means", mask_means, "vocab_size - 1", sizes - 1)

@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
+from d2lmini.check import padding_and_cache
 from d2lmini.check.examinations import EXAMINATIONS, FAILS, HOLDS, UNTRIED, WARNS
-from d2lmini.check.padding_and_cache import cache, padding
 from d2lmini.check.trying import difference, rounding
 from d2lmini.check.whole_models import others, traced
 
@@ -134,6 +134,14 @@ def _steps(subject):
     return torch.arange(subject.source.shape[1], device=subject.device)
 
 
+def cache(subject):
+    """Said to be left out: a translator may keep many things, and call them what it likes."""
+    sentence = (
+        "A translator's cache is not tried here; check.incremental tries a decoder's."
+    )
+    return UNTRIED, sentence
+
+
 def _moved(subject, **changes):
     """How far the outputs of each pair move (batch,), and what rounding may do."""
     before = subject(subject.tokens)
@@ -164,7 +172,8 @@ def _where_it_moves(a, b):
     return moved.to(a.device) > rounding(a)
 
 
+OF_TEXTS = padding_and_cache.padding, padding_and_cache.cache
 OF_TRANSLATORS = (
-    *(examine for examine in EXAMINATIONS if examine not in (padding, cache)),
-    source, source_order, source_padding, encoder,
+    *(examine for examine in EXAMINATIONS if examine not in OF_TEXTS),
+    source, source_order, source_padding, encoder, cache,
 )  # fmt: skip

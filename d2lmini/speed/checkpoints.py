@@ -165,8 +165,12 @@ class Checkpoint:
         at_start, now = self.resumed or (random_states(), None)
         set_random_states(at_start)  # so that the batches come in the same order
         rest = iter(batches)
-        for _ in self.steps:
-            next(rest)
+        for done in range(len(self.steps)):
+            if next(rest, None) is None:
+                raise ValueError(
+                    f"batches ({done}) must be at least {len(self.steps)}, as many as path "
+                    f"({self.path}) has seen in this epoch"
+                )
         if self.steps:  # random numbers have been drawn since
             set_random_states(now)
         self.resumed = None

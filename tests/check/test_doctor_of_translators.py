@@ -307,7 +307,7 @@ def test_a_function_is_examined_from_outside():
     report = check.translator(lambda *given: net(*given), SRC_VOCAB, VOCAB)
     assert report
     untried = {f.name for f in report.findings if f.verdict == "not tried"}
-    assert untried == {"parameters", "layers", "by heart", "encoder"}
+    assert untried == {"parameters", "layers", "by heart", "encoder", "cache"}
     broken = seeded(Translator, "no padding mask in the encoder").eval()
     report = check.translator(lambda *given: broken(*given), SRC_VOCAB, VOCAB)
     assert report.findings[0].name == "source padding" and not report
@@ -321,3 +321,5 @@ def test_translators_that_cannot_be_examined_are_refused():
         check.translator(net, SRC_VOCAB, VOCAB, num_steps=4)
     with pytest.raises(ValueError, match=r"mask_means \('True'\) must be None"):
         check.translator(net, SRC_VOCAB, VOCAB, mask_means="True")
+    with pytest.raises(TypeError, match=r"batch_first \('no'\) must be True or False"):
+        check.translator(net, SRC_VOCAB, VOCAB, batch_first="no")

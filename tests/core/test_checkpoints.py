@@ -204,6 +204,23 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path, what):
     assert (tmp_path / "run.pt").read_bytes() == before
 
 
+class Stream:
+    """Batches of unknown number."""
+
+    def __init__(self, batches):
+        self.batches = batches
+
+    def __iter__(self):
+        return iter(self.batches)
+
+
+def test_a_stream_that_has_become_shorter_is_refused(tmp_path):
+    with pytest.raises(Stopped):
+        run(tmp_path / "run.pt", loss=stop_before(3), change=Stream)
+    with pytest.raises(ValueError, match=r"batches \(1\) must be at least 2"):
+        run(tmp_path / "run.pt", change=lambda data: Stream(data[:1]))
+
+
 def test_a_training_that_is_taken_up_says_where(tmp_path, capsys):
     run(tmp_path / "run.pt")
     assert "taken up" not in capsys.readouterr().err
