@@ -64,7 +64,7 @@ function render({ model, el }) {
         Math.max(-MOST, Math.min(MOST, Math.log10(v)))));
       plot.update({ x: logs[0].map((_, i) => i), at: passed(kind, l, n),
         label: number,
-        low: -MOST, high: MOST,
+        low: -MOST, high: MOST, cut: true,
         series: Object.fromEntries(wirings.map((name, i) => [name, logs[i]])) });
     }
     const times = found.map(({ spread, gradient }) =>

@@ -28,8 +28,8 @@ function apart(heights) {
 }
 
 // update({ x, series, low, high, at, label }): series name -> numbers, or null for gaps; at is the
-// index of the marker. onReach(index, step) is called when the reader moves it; step is 1 or -1 for
-// an arrow key, 0 for the pointer.
+// index of the marker; with cut, a curve ends where it leaves the plot. onReach(index, step) is
+// called when the reader moves the marker; step is 1 or -1 for an arrow key, 0 for the pointer.
 export function lines({ title, xIs, onReach }) {
   const plot = draw("g");
   const marker = draw("line", { class: "marker", y1: TOP, y2: HEIGHT - BOTTOM });
@@ -58,7 +58,7 @@ export function lines({ title, xIs, onReach }) {
   svg.addEventListener("pointerdown", follow);
   svg.addEventListener("pointermove", (event) => event.buttons && follow(event));
 
-  const update = ({ x, series, low, high, at, digits = 2, label = (v) => show(v, digits) }) => {
+  const update = ({ x, series, low, high, at, cut, digits = 2, label = (v) => show(v, digits) }) => {
     state = { x, at };
     const height = (v) => TOP + ((HEIGHT - TOP - BOTTOM) * (high - v)) / (high - low || 1);
     const names = Object.keys(series);
@@ -67,8 +67,12 @@ export function lines({ title, xIs, onReach }) {
     end = WIDTH - (named ? 8 + 5.2 * longest : 8);
     const path = (numbers) => {
       let pen = "M";
+      let out = false;
       return numbers.map((v, i) => {
-        if (v === null || !Number.isFinite(v)) {
+        const beyond = cut && (v >= high || v <= low);
+        const hidden = v === null || !Number.isFinite(v) || (beyond && out);
+        out = beyond;
+        if (hidden) {
           pen = "M";
           return "";
         }
@@ -106,9 +110,9 @@ export function lines({ title, xIs, onReach }) {
     svg.setAttribute("aria-valuemax", x.length - 1);
     svg.setAttribute("aria-valuenow", at);
     svg.setAttribute("aria-valuetext", `${xIs} ${x[at]}: ${here}`);
-    legend.replaceChildren(`at ${x[at]}: `, ...names.flatMap((name, i) => [
-      i ? ", " : "", make("span", { className: `key curve-${i}` }), here.split(", ")[i],
-    ]));
+    legend.replaceChildren(`at ${x[at]}: `, ...names.flatMap((name, i) => [i ? ", " : "",
+      make("span", { className: "pair" },
+        make("span", { className: `key curve-${i}` }), here.split(", ")[i])]));
   };
   return { element, update };
 }

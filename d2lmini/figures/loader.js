@@ -139,7 +139,8 @@
       const link = document.createElement("a");
       link.href = `#${place.id}`;
       link.textContent = places.length === 1 ? "Skip to figure"
-        : `Skip to figure: ${place.getAttribute("aria-label")}`;
+        : `Skip to figure: ${place.getAttribute("aria-label")}${
+          place.classList.contains("brief") ? ", in short" : ""}`;
       link.addEventListener("click", () => {
         place.tabIndex = -1;
         place.focus();

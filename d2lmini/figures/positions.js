@@ -60,16 +60,14 @@ function render({ model, el }) {
     },
   });
   table.element.classList.add("dense");
-  // The hand of i + k follows the pointer, with the nearest of all offsets that bring it there.
+  // The hand of i + k follows the pointer, step by step, whichever way it is turned.
   movable(dial, dial, { reach: REACH, step: 1,
     to: (x, y) => {
-      const { width: d, base: b, column: c, position: i, offset: old } = state.get();
+      const { width: d, base: b, column: c, position: i, offset: k } = state.get();
       const speed = 1 / b ** ((c - (c % 2)) / d);
-      const away = (k) => Math.abs(Math.sin(((i + k) * speed - Math.atan2(x, y)) / 2));
-      const all = Array.from({ length: 2 * POSITIONS - 1 }, (_, n) => n - POSITIONS + 1);
-      const least = Math.min(...all.map(away));
-      const near = all.filter((k) => away(k) < least + 0.02);
-      state.set({ offset: near.sort((a, b) => Math.abs(a - old) - Math.abs(b - old))[0] });
+      const turn = Math.atan2(x, y) - (i + k) * speed; // to the pointer, by the shorter way
+      const steps = Math.round(Math.atan2(Math.sin(turn), Math.cos(turn)) / speed);
+      state.set({ offset: Math.max(1 - POSITIONS, Math.min(POSITIONS - 1, k + steps)) });
     },
     by: (dx, dy) => state.set({ offset:
       Math.max(1 - POSITIONS, Math.min(POSITIONS - 1, state.get().offset + dx + dy)) }) });

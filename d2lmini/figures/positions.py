@@ -18,7 +18,7 @@ TRIES = [
     ),
     (
         "A base of 10",
-        {"width": 16, "base": 10},
+        {"width": 16, "base": 10, "column": 14},
         "Every wave is fast now, and the likeness of two positions falls off sooner.",
     ),
     (
