@@ -51,6 +51,7 @@ function render({ model, el }) {
       sum + W.reduce((inner, row) => inner + row[g] ** 2, 0), 0));
     const read = names.map((_, h) => X[0].filter((_, g) => strength(h, g) > 0).length);
     reads.update({ rows: names, columns: X[0].map((_, g) => g), top: 2, digits: 1, value: strength,
+      markColumn: a ? f : null,
       explain: (h, g) => (strength(h, g) > 0
         ? `${show(strength(h, g))}, the length of what feature ${g} adds to query, key and value; `
           + `head ${h} reads ${read[h]} of ${width} features`
@@ -65,19 +66,23 @@ function render({ model, el }) {
       place.classList.toggle("many", n > 4);
       place.replaceChildren(...maps.map((m) => m.element));
     }
+    let noticing = 0;
     maps.forEach((map, h) => {
       const before = weightsOf(X, parts[h]);
       const now = weightsOf(changed, parts[h]);
       const differs = (i, j) => Math.abs(now[i][j] - before[i][j]) > 1e-9;
-      const most = Math.max(...now.flatMap((row, i) => row.map((v, j) => Math.abs(v - before[i][j]))));
+      const notices = now.some((row, i) => row.some((_, j) => differs(i, j)));
+      noticing += notices;
       map.update({ rows: words, columns: words, top: 1, value: (i, j) => now[i][j],
-        remark: most > 1e-9 ? `: changes by ≤ ${most.toPrecision(2)}` : ": no change",
+        remark: notices ? ": notices" : "",
         explain: (i, j) => (differs(i, j)
           ? `${show(now[i][j], 3)}; it was ${show(before[i][j], 3)} before the change`
           : `${show(now[i][j], 3)}, as before the change`) });
+      map.outline(differs);
+      map.element.classList.toggle("notices", notices);
     });
     frame.note(a === 0 ? "Nothing is changed yet."
-      : `Feature ${f} of “${words[0]}” is changed by ${show(a, 1)}.`);
+      : `Feature ${f} of “${words[0]}” is changed by ${show(a, 1)}: ${noticing} of ${n} heads notice.`);
     heads.set(n);
     order.set(way);
     feature.set(f);
