@@ -101,7 +101,10 @@ function render({ model, el }) {
   let looks = [];
   let written = []; // the input of the decoder; below, with its output
   const words = make("div", { className: "control" }, "It knows", vocabulary.element);
-  const stepping = data.brief ? [] : [back, next, playing.element];
+  const writeNext = make("button", { type: "button" }, "Write the next word");
+  writeNext.addEventListener("click", () =>
+    state.set({ step: Math.min(state.get().step + 1, written.length - 1) }));
+  const stepping = data.brief ? [writeNext] : [back, next, playing.element];
   const steps = make("div", { className: "controls" }, ...stepping, after.element);
   const drawing = make("div", { className: "drawing" }, picture.element);
   const frame = figure(model, el, {
@@ -146,14 +149,15 @@ function render({ model, el }) {
       : written.map((token, i) => `${token} → ${tgtTokens[best.ids[i + 1]]}`);
     const columns = (matrix) => matrix[0].map((_, k) => k);
     const idOnly = X[0].length === 1;
+    const mark = block.side === "decoder" ? at : null; // the row that writes the next word
     input.element.hidden = heads.length > 0; // room for the weights; it is the output of the block below
     const isOutput = block.part === "output";
     output.element.classList.toggle("dense", isOutput);
-    input.update({ heading: idOnly ? "input: ids" : "input X", rows: tokens, columns: columns(X),
+    input.update({ mark, heading: idOnly ? "input: ids" : "input X", rows: tokens, columns: columns(X),
       top: idOnly ? Infinity : 3, digits: idOnly ? 0 : 1, value: (i, k) => X[i][k],
       axes: `rows: positions; column${idOnly ? ": the id" : "s: features"}`,
       explain: (i, k) => `${show(X[i][k], idOnly ? 0 : 3)}, ${entering(trace[given.block], i, k, block)}` });
-    output.update({ heading: isOutput ? "logits Y" : "output Y", rows: isOutput ? rows : tokens,
+    output.update({ mark, heading: isOutput ? "logits Y" : "output Y", rows: isOutput ? rows : tokens,
       columns: isOutput ? tgtTokens : columns(Y),
       top: isOutput ? 12 : 3, digits: isOutput ? null : 1, value: (i, k) => Y[i][k],
       axes: `rows: positions; columns: ${isOutput ? "words of the vocabulary" : "features"}`,
@@ -168,7 +172,7 @@ function render({ model, el }) {
       onLight(); // the weight under the pointer may no longer exist
       maps.replaceChildren(...looks.map((m) => m.element));
     }
-    looks.forEach((look, h) => look.update({ rows, columns: read, top: 1,
+    looks.forEach((look, h) => look.update({ mark, rows, columns: read, top: 1,
       value: (i, j) => heads[h].weights[i][j],
       explain: (i, j) => `${show(heads[h].weights[i][j], 4)}, ${heads[h].weights[i][j]
         ? `of the score ${show(heads[h].raw[i][j], 3)}` : "hidden by the mask"}: the share of “${read[j]}” in what “${
@@ -187,6 +191,7 @@ function render({ model, el }) {
         block.parameters.toLocaleString("en")} parameters; class `,
       link(block.shown, make("code", {}, block.class_name)), ", ",
       link(block.page, `chapter ${block.chapter}`), "."));
+    after.element.querySelector("input").max = written.length - 1;
     after.set(at);
     after.element.lastChild.textContent = `“${written[at]}”`;
     const strangers = words.filter((word) => !known.includes(word));
