@@ -80,7 +80,8 @@ class Checkpoint:
     """Save a training run to a file, and resume it: see speed.training.train.
 
     Stopped at any moment and resumed, it ends with the same weights, bit for bit, as one that was
-    never stopped, given the same device and number of threads. So it has to begin alike: set the
+    never stopped, given the same device and number of threads, and batches that are drawn from
+    PyTorch's own generator. So it has to begin alike: set the
     same seed before the network is made. The file of another run is refused.
 
     Args:
