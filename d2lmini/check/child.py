@@ -75,10 +75,14 @@ class Worker:
         self.handed_in = {}
         # An answer that calls check.exercise must not start another check.
         for module in (check, records):
-            module.exercise = self.handed_in.__setitem__
+            module.exercise = self.hand_in
             module.hint = module.report = lambda *_: None
             module.mystery = records.Mystery
         records.Mystery.__call__ = _refuse
+
+    def hand_in(self, name: str, answer: Callable):
+        """In place of check.exercise."""
+        self.handed_in[name] = answer
 
     def load(self, answer: bytes) -> dict:
         """Load an answer that a notebook has pickled."""

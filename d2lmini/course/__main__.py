@@ -10,13 +10,13 @@ from pathlib import Path
 from d2lmini.course.assignment import tasks_of
 from d2lmini.course.copies import for_instructors, for_students, write_copies
 from d2lmini.course.gradescope import write_autograder
+from d2lmini.course.handed_in import files_in
 from d2lmini.course.marking import mark_all
 from d2lmini.course.reports import gradescope, write_all
 from d2lmini.course.submissions import (
     Student,
     Submission,
     collect,
-    files_in,
     read_roster,
     take,
 )
@@ -105,7 +105,8 @@ def _grade_for_gradescope(asked):
     try:
         tasks = tasks_of(asked.chapters, asked.root)
         submission = Submission(Student("you", "you"))
-        files, submission.problems = files_in(asked.folder)
+        files, unread = files_in(asked.folder)
+        submission.problems = [f"{shown}: {why}" for shown, why in unread]
         for file in files:
             take(submission, file)
         (marked,) = mark_all([submission], tasks, asked.seed)

@@ -5,12 +5,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from d2lmini.course.notebooks import EXERCISE, read
-from d2lmini.course.submissions import CALL
+from d2lmini.course.notebooks import CALL, EXERCISE, read
 from d2lmini.support.chapters import EXERCISE_PAGES
 
 MAGIC = re.compile(r"^\s*[%!].*$", re.M)
-HANDED_IN = re.compile(CALL.pattern + r"\s*,\s*(\w+)")
+HANDED_IN = re.compile(CALL.pattern + r"\s*,\s*(?:answer\s*=\s*)?(\w+)")
 
 
 @dataclass

@@ -16,6 +16,8 @@ EXERCISE = re.compile(
 SOLUTION = re.compile(
     r"<details>\n<summary>Solution</summary>\n\n(?P<text>.+)\n\n</details>", re.S
 )
+# What an answer cell ends with: check.exercise("masks-2", answer)
+CALL = re.compile(r"""\bexercise\s*\(\s*(?:name\s*=\s*)?(["'])([\w-]+)\1""")
 # Code within a solution, with tags for its cell in the built page
 PYTHON = re.compile(r"```python ?(?P<tags>.*)\n(?P<source>(?:.*\n)*?)```")
 

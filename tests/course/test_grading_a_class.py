@@ -28,9 +28,11 @@ from d2lmini.check.grading import (
 from d2lmini.check.process import ENDED, PATIENCE, Child
 from d2lmini.course import marking, submissions
 from d2lmini.course.__main__ import main
+from d2lmini.course.answer_cells import answers_of
 from d2lmini.course.assignment import tasks_of
 from d2lmini.course.copies import mark_answers
 from d2lmini.course.gradescope import write_autograder
+from d2lmini.course.handed_in import Found
 from d2lmini.course.marking import (
     LEFT_OUT,
     PACKAGE,
@@ -43,13 +45,7 @@ from d2lmini.course.marking import (
 )
 from d2lmini.course.notebooks import EXERCISE, PYTHON, SOLUTION, read, text_of
 from d2lmini.course.reports import feedback, write_all
-from d2lmini.course.submissions import (
-    Found,
-    Student,
-    Submission,
-    answers_of,
-    collect,
-)
+from d2lmini.course.submissions import Student, Submission, collect
 from d2lmini.support.chapters import EXERCISE_PAGES
 
 pytestmark = pytest.mark.thorough
@@ -511,6 +507,7 @@ PLAIN = {"cells": [{"cell_type": "code", "source": SOURCE}]}
 OLD = nbformat.v3.new_worksheet(cells=[nbformat.v3.new_code_cell(FIRST)])
 OLD = nbformat.v3.new_notebook(worksheets=[OLD])
 ENDS = f"x = 1\n{FIRST}"
+REFUSES = "def f(x):\n    if x < 0:\n        raise NotImplementedError\n    return x"
 TEXT = nbformat.v4.new_markdown_cell("def f(): return 1", metadata=OURS)
 TEXT = nbformat.writes(new_notebook(cells=[TEXT]))
 # name -> what is handed in, the answers by exercise, what the student is told
@@ -528,7 +525,33 @@ HANDED_IN = {
         dict.fromkeys(["masks-1", "masks-2"], f"{FIRST}\n{SECOND}"), []),
     "split in two": (notebook("def f(x):\n    y = x", f"    return y\n{FIRST}"),
         {"masks-1": f"def f(x):\n    y = x\n\n    return y\n{FIRST}"}, [
-        "cell 2: the answer to masks-1 begins in the cell before; both were joined"]),
+        "cell 2: the answer to masks-1 begins in cell 1; they were joined"]),
+    "split in three": (notebook("def f(x): return x", "print(f(1))", FIRST),
+        {"masks-1": f"def f(x): return x\n\n{FIRST}"}, [
+        "cell 3: the answer to masks-1 begins in cell 1; they were joined"]),
+    "with another part between": (notebook("def f(x): return g(x)", "def g(x): 1", FIRST),
+        {"masks-1": f"def f(x): return g(x)\n\ndef g(x): 1\n\n{FIRST}"}, [
+        "cell 3: the answer to masks-1 begins in cells 1 and 2; they were joined"]),
+    "the call by another name": (
+        notebook("from d2lmini.check import exercise as e\ne('masks-1', f)"),
+        {"masks-1": "from d2lmini.check import exercise as e\ne('masks-1', f)"}, []),
+    "the call from the package": (notebook("exercise('masks-1', f)"),
+        {"masks-1": "exercise('masks-1', f)"}, []),
+    "keywords": (notebook("def f(): 1", "check.exercise(answer=f, name='masks-1')"),
+        {"masks-1": "def f(): 1\n\ncheck.exercise(answer=f, name='masks-1')"}, [
+        "cell 2: the answer to masks-1 begins in cell 1; they were joined"]),
+    "only a hint": (notebook("check.hint('masks-1')"), {}, ["there is no answer cell in it"]),
+    "text, without metadata": (TEXT.replace("def f(): return 1", FIRST.replace('"', "'")).replace(
+        "d2lmini", "other"), {}, [
+        "the answer cell of masks-1 is no code cell, and was not read",
+        "there is no answer cell in it"]),
+    "pass in a copy": (notebook(f"def f(): return 1\n{FIRST}", f"def f():\n    pass\n{FIRST}"),
+        {"masks-1": f"def f(): return 1\n{FIRST}"}, [
+        "cell 2: does not answer masks-1; the answer before it counts"]),
+    "an answer that refuses": (
+        notebook(f"def f(): return 1\n{FIRST}", f"{REFUSES}\n{FIRST}"),
+        {"masks-1": f"{REFUSES}\n{FIRST}"}, [
+        "cell 2: answers masks-1 again; the last answer counts"]),
     "goes on": (notebook(f"def f(): return 1\n{FIRST}", f"g = f\n{OTHER}"),
         {"masks-1": f"def f(): return 1\n{FIRST}\n\ng = f\n{OTHER}"}, [
         "cell 2: goes on with the answer to masks-1; both were joined"]),
@@ -661,7 +684,9 @@ def test_what_cannot_be_told_apart_is_told(tmp_path):
     (tmp_path / "__MACOSX/._ada_02.ipynb").write_bytes(b"")
     _, problems = collect(tmp_path, students)
     late = "roster: tomorrow (ada) is not a time; the file's time counts"
-    no_zip = "ada_02.zip: cannot be unpacked, and was not read: File is not a zip file"
+    no_zip = (
+        "ada_02.zip: cannot be unpacked, and was not read: File is not a zip file (ada)"
+    )
     assert problems[0] == no_zip and late in problems
     with pytest.raises(ValueError, match=r"folder \(.*\) must be a folder of unpacked"):
         collect(tmp_path / "nowhere", students)
@@ -694,6 +719,43 @@ def test_nothing_unread_is_silent(tmp_path):
     told = [problem for problem in problems if "(Dan)" in problem]
     assert (
         len(told) == 2 and len(problems) == 3 and not (tmp_path / "readme.txt").exists()
+    )
+
+
+def test_odd_zips_are_read_or_told(tmp_path):
+    students = [
+        Student(name, name.title()) for name in ("ada", "bob", "cem", "dan", "eve")
+    ]
+    whole = notebook(f"def f(): return 1\n{FIRST}")
+    within = tmp_path / "__MACOSX"  # a lecturer's folder may have any name
+    within.mkdir()
+    undated = zipfile.ZipInfo("02.ipynb", (1980, 0, 0, 0, 0, 0))
+    with zipfile.ZipFile(within / "ada.zip", "w") as archive:
+        archive.writestr(undated, whole)
+    with zipfile.ZipFile(within / "bob.zip", "w") as archive:
+        for number in range(30):
+            archive.writestr(f"plot-{number}.png", "")
+        archive.writestr("02.ipynb", whole)
+    with zipfile.ZipFile(within / "cem.zip", "w") as archive:
+        archive.mkdir("empty")
+    with zipfile.ZipFile(within / "dan.zip", "w") as archive:
+        for number in range(201):
+            archive.writestr(f"{number}.ipynb", whole)
+    (within / "elsewhere").mkdir()
+    try:
+        (within / "eve").symlink_to(within / "elsewhere")
+    except OSError:
+        pytest.skip("this user may make no links")
+    (ada, bob, cem, dan, eve), problems = collect(within, students)
+    assert list(ada.answers) == list(bob.answers) == ["masks-1"]
+    assert bob.problems[20:] == ["and 10 more of this kind"]
+    unpacked = "cannot be unpacked, and was not read: "
+    assert cem.problems == [f"cem.zip: {unpacked}there is no file in it"]
+    assert dan.problems == [f"dan.zip: {unpacked}it has 201 notebooks, more than 200"]
+    assert eve.problems == ["eve: is not a file, and was not read"]
+    assert (
+        f"{eve.problems[0]} (Eve)" in problems
+        and f"{cem.problems[0]} (Cem)" in problems
     )
 
 
