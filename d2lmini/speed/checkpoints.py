@@ -1,10 +1,12 @@
 """Checkpoints: the state of a training run in a file, to resume it bit for bit."""
 
+import hashlib
 import math
 import pickle
 import sys
 import zipfile
 from collections.abc import Callable, Iterable
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -15,7 +17,8 @@ from d2lmini.support.history import is_first
 from d2lmini.support.modes import eval_mode
 from d2lmini.support.randomness import random_states, set_random_states
 
-FORMAT, VERSION = "d2lmini checkpoint", 3
+FORMAT, VERSION = "d2lmini checkpoint", 4
+SAMPLERS = "sampler", "batch_sampler"  # parts of a DataLoader
 
 
 def write_whole(state: dict, path: Path) -> None:
@@ -58,22 +61,58 @@ def read_whole(path: Path) -> dict:
     return state
 
 
-def fingerprint(net: torch.nn.Module, batches: Iterable, loss: Callable) -> dict:
+def fingerprint(
+    net: torch.nn.Module,
+    batches: Iterable,
+    loss: Callable,
+    val_batches: Iterable | None,
+) -> dict:
     """What tells a training run from another before its first step.
 
     The random states and the mode of net are as before, so that the run itself is not changed.
     """
+    trained = [name for name, p in net.named_parameters() if p.requires_grad]
+    return {
+        "random numbers": digest(random_states()[:1])[:12],
+        "starting weights": digest(net.state_dict().values())[:12],
+        "network": hashlib.sha256(f"{net} {trained}".encode()).hexdigest()[:12],
+        **_of_data("batch", net, batches, loss),
+        **(_of_data("validation batch", net, val_batches, loss) if val_batches else {}),
+    }
+
+
+def _of_data(name, net, batches, loss):
+    """The part of a fingerprint that a batch decides; digits of the loss, and of the numbers."""
     device = next(net.parameters()).device
-    with torch.random.fork_rng(), torch.no_grad(), eval_mode(net):
+    tensors = getattr(getattr(batches, "dataset", None), "tensors", ())
+    with torch.random.fork_rng(), _kept(batches), torch.no_grad(), eval_mode(net):
         torch.manual_seed(0)  # the same first batch, however often the data is shuffled
         batch = [torch.as_tensor(array).to(device) for array in next(iter(batches))]
         return {
-            "starting weights": digest(net.state_dict().values())[:12],
-            "first batch": digest(batch)[:12],
-            "number of batches": len(batches) if hasattr(batches, "__len__") else None,
+            f"first {name}": digest([*batch, *tensors])[:12],
+            f"number of {name}es": len(batches)
+            if hasattr(batches, "__len__")
+            else None,
             # Rounded: another device adds up in another order.
-            "loss of the first batch": f"{loss(net, batch)[0].item():.3g}",
+            f"loss of the first {name}": f"{loss(net, batch)[0].item():.3g}",
         }
+
+
+@contextmanager
+def _kept(batches):
+    """Restore the generators that a DataLoader and its samplers may have of their own."""
+    found = [batches]
+    for part in found:
+        found += [vars(part)[n] for n in SAMPLERS if n in getattr(part, "__dict__", ())]
+    sources = [
+        s for s in (getattr(p, "generator", None) for p in found) if s is not None
+    ]
+    states = [source.get_state() for source in sources]
+    try:
+        yield
+    finally:
+        for source, state in zip(sources, states, strict=True):
+            source.set_state(state)
 
 
 class Checkpoint:
@@ -145,9 +184,9 @@ class Checkpoint:
         for name, value in self.settings.items():
             if saved["settings"].get(name) != value:
                 raise ValueError(
-                    f"path ({self.path}) is from another training run: its {name} was "
-                    f"{saved['settings'].get(name)}, this one's is {value}; give another path, "
-                    "or the same seed, data, loss and settings"
+                    f"path ({self.path}) is from another training run, which differs in its "
+                    f"{name} ({saved['settings'].get(name)} there, {value} here): give another "
+                    "path, or the same seed, data, loss and settings"
                 )
         shapes = {n: tuple(p.shape) for n, p in self.parts["net"].state_dict().items()}
         kept = {n: tuple(p.shape) for n, p in saved["net"].items()}

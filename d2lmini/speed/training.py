@@ -40,7 +40,7 @@ def train(
         "keep_best": keep_best,
     }
     if checkpoint is not None:
-        settings |= fingerprint(net, batches, loss)
+        settings |= fingerprint(net, batches, loss, val_batches)
     kept.begin(settings, num_epochs, net, optimizer, schedule, step)
     history = History(net, num_epochs, unit, kept.history)
     best, lowest = kept.best, kept.lowest

@@ -12,6 +12,8 @@ import pytest
 import torch
 from conftest import tiny_net
 from test_training import CPU, LOSS, same, toy_data, weights
+from torch import nn
+from torch.utils.data import DataLoader
 
 from d2lmini import training
 from d2lmini.speed.checkpoints import Checkpoint, read_whole, write_whole
@@ -21,13 +23,18 @@ from d2lmini.speed.training import train
 FORK = multiprocessing.get_context("fork")
 
 
-def run(path=None, every=1, loss=LOSS, num_epochs=3, seed=0, change=None, **settings):
+def run(
+    path=None, every=1, loss=LOSS, num_epochs=3, seed=0, change=None, prepare=None,
+    dropout=0.3, **settings,
+):  # fmt: skip
     """Train with dropout and random order; return the net and the history."""
     torch.manual_seed(seed)
-    net = tiny_net(10, 10, dropout=0.3)
+    net = tiny_net(10, 10, dropout=dropout)
     data = toy_data(batch_size=2)
     if change is not None:
         data = change([*data])
+    if prepare is not None:
+        prepare(net, data)
     checkpoint = None if path is None else Checkpoint(path, every)
     settings = {"warmup_steps": 4, "val_batches": data, "keep_best": True} | settings
     if settings["val_batches"] is None:
@@ -149,10 +156,10 @@ class Program:
 
 
 REFUSED = {
-    "of another version": ({"version": 1}, r"has version 1; this d2lmini reads 3"),
+    "of another version": ({"version": 1}, r"has version 1; this d2lmini reads 4"),
     "no checkpoint": ({"format": "photo"}, r"must be a checkpoint of d2lmini"),
     "of another learning rate": ({"settings": {"lr": 0.5, "warmup_steps": 4}},
-        r"its lr was 0.5, this one's is 0.01"),
+        r"its lr \(0.5 there, 0.01 here\)"),
     "of another net": ({"net": {}}, r"is from another network: its .* has the shape None"),
     "with an object": ({"steps": [Program()]}, r"holds more than numbers"),
 }  # fmt: skip
@@ -183,13 +190,23 @@ def other_targets(data):
 
 
 ANOTHER_RUN = {
-    "another seed": ({"seed": 1}, "its starting weights was"),
-    "other data": ({"change": other_targets}, "its first batch was"),
-    "fewer batches": ({"change": lambda data: data[:-1]}, "its number of batches was"),
-    "another loss": ({"loss": twice_the_loss}, "its loss of the first batch was"),
+    "another seed": ({"seed": 1}, r"its random numbers \("),
+    "other weights": ({"prepare": lambda net, _: nn.init.zeros_(next(net.parameters()))},
+        r"its starting weights \("),
+    "another order": ({"prepare": lambda *_: torch.rand(1)}, r"its random numbers \("),
+    "another dropout": ({"dropout": 0.2}, r"its network \("),
+    "a frozen layer": ({"prepare": lambda net, _: net.encoder.requires_grad_(False)},
+        r"its network \("),
+    "other data, later": ({"prepare": lambda _, data: data.dataset.tensors[0][-1].fill_(3)},
+        r"its first batch \("),
+    "other data to validate": ({"val_batches": toy_data(batch_size=1)},
+        r"its first validation batch \("),
+    "other data": ({"change": other_targets}, r"its first batch \("),
+    "fewer batches": ({"change": lambda data: data[:-1]}, r"its number of batches \("),
+    "another loss": ({"loss": twice_the_loss}, r"its loss of the first batch \("),
     "fewer epochs": ({"num_epochs": 2}, r"num_epochs \(2\) must be at least 3"),
-    "no validation": ({"val_batches": None}, "its validation was True, this one's is False"),
-    "the last epoch kept": ({"keep_best": False}, "its keep_best was True"),
+    "no validation": ({"val_batches": None}, r"its validation \(True there, False here\)"),
+    "the last epoch kept": ({"keep_best": False}, r"its keep_best \("),
 }  # fmt: skip
 
 
@@ -202,6 +219,21 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path, what):
     with pytest.raises(ValueError, match=said):
         run(tmp_path / "run.pt", **changes)
     assert (tmp_path / "run.pt").read_bytes() == before
+
+
+def test_a_generator_of_the_data_is_not_drawn_from(tmp_path):
+    """Saved or not, a training on data with a generator of its own sees the same batches."""
+
+    def trained(path):
+        torch.manual_seed(0)
+        net, source = tiny_net(10, 10), torch.Generator().manual_seed(1)
+        whole = toy_data(batch_size=2).dataset
+        data = DataLoader(whole, 2, shuffle=True, generator=source)
+        checkpoint = None if path is None else Checkpoint(path)
+        train(net, data, LOSS, 0.01, 2, CPU, checkpoint=checkpoint)
+        return weights(net)
+
+    assert same(trained(None), trained(tmp_path / "run.pt"))
 
 
 class Stream:
