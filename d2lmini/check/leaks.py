@@ -38,6 +38,8 @@ def _cause(block, X) -> str:
         return ""
     usual, masked = outputs_of(block, X, None), outputs_of(block, X, alone)
     if largest(difference(usual, masked)) <= rounding(usual):
+        if _mixes_no_features(block, X, usual):
+            return "a norm or a mean over the steps"
         return "a mask that is not used, or something beside it that mixes positions"
     turned = outputs_of(block, X.flip(1), None).flip(1)
     if largest(difference(usual, turned)) <= rounding(usual):
@@ -54,3 +56,13 @@ def _reach(block, X, mask) -> Tensor:
         moved = difference(outputs_of(block, changed, mask), before)
         columns.append(moved.reshape(*moved.shape[:2], -1).amax((0, 2)))
     return torch.stack(columns, dim=1) > rounding(before)
+
+
+def _mixes_no_features(block, X, usual) -> bool:
+    """Whether one feature of the last step moves only the same feature of earlier ones."""
+    if not X.is_floating_point() or usual.shape != X.shape:
+        return False
+    changed = X.clone()
+    changed[:, -1, 0] = other(X)[:, -1, 0]
+    moved = difference(outputs_of(block, changed, None), usual)[:, :-1]
+    return largest(moved[..., 1:]) <= rounding(usual)

@@ -251,3 +251,10 @@ def _moves(a, b, shape, places):
     if a is None or b is None or a.shape != b.shape or a.shape[:2] != shape:
         return False
     return largest(difference(a, b)[places]) > rounding(a)
+
+
+def moved_at(a, b) -> Tensor | None:
+    """At which steps two tensors (batch, steps, ...) differ, (steps,); None if they are none."""
+    if a is None or b is None or a.shape != b.shape or a.dim() < 2:
+        return None
+    return difference(a, b).reshape(*a.shape[:2], -1).amax((0, 2)) > rounding(a)

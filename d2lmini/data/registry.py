@@ -5,6 +5,7 @@ To add a data set, add an entry to the catalogue.
 
 import gzip
 import os
+import re
 import warnings
 import zlib
 from functools import partial
@@ -139,15 +140,23 @@ def read_rows(name: str | Path, split: str, columns: tuple[str, str]):
         raise ValueError(f"{paths[0]} must hold at least one line of {form}")
 
 
+# Not a sentence, if a column holds nothing else: an id, a number, a date, a file, an address;
+NO_TEXT = re.compile(r"\S*[\d_/@]\S*|\S+\.\w+")
+# a language, or the name of a column.
+NAMES = {
+    "en", "eng", "english", "de", "deu", "ger", "german", "fr", "fra", "fre", "french", "es", "spa",
+    "it", "ita", "nl", "nld", "pt", "por", "ru", "rus", "zh", "zho", "cmn", "ja", "jpn",
+    "id", "text", "label", "sentence", "source", "target", "src", "tgt",
+}  # fmt: skip
+
+
 def _warn_of_other_columns(path, number, columns, cells):
-    """Say what is read if a column of text begins with a number or an address."""
-    for column, cell in zip(columns, cells, strict=False):
+    """Say what is read if a column of text begins with something else."""
+    cells = dict(zip(columns, cells, strict=False))
+    for column, cell in cells.items():
         is_text = column != "label"
-        if is_text and (cell.isdecimal() or cell.startswith(("http:", "https:"))):
-            read = ", ".join(
-                f"{name} {text!r:.40}"
-                for name, text in zip(columns, cells, strict=False)
-            )
+        if is_text and (NO_TEXT.fullmatch(cell) or cell.lower() in NAMES):
+            read = ", ".join(f"{name} {text!r:.40}" for name, text in cells.items())
             warnings.warn(
                 f"{path}, line {number}: the first {len(columns)} columns are read as {read}; "
                 f"is {column} really its text?",

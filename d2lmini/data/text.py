@@ -1,5 +1,6 @@
 """From sentences to token ids."""
 
+import re
 import unicodedata
 from array import array
 from collections import Counter
@@ -10,7 +11,7 @@ import torch
 
 from d2lmini.support.arguments import check_arguments, check_ids
 
-SPACED = {mark: f" {mark} " for mark in '.,!?;:…"«»“”„()¿¡'}
+SPACED = {mark: f" {mark} " for mark in '.,!?;:…"«»‹›“”„‘‚()¿¡'}
 
 
 def normalise(sentence: str) -> str:
@@ -32,8 +33,9 @@ def space_marks(text: str) -> str:
 
     Source: chapter 9.
     """
-    # real files mix both apostrophes, and write é as one character or as two
-    text = unicodedata.normalize("NFC", text.lower()).replace("’", "'")
+    # real files mix three apostrophes, and write é as one character or as two
+    text = unicodedata.normalize("NFC", text.lower())
+    text = re.sub(r"’|(?<=\w)‘(?=\w)", "'", text)
     for mark, spaced in SPACED.items():
         text = text.replace(mark, spaced)
     return text

@@ -297,6 +297,7 @@ EXERCISES = [
             (torch.tensor([1]), 3, 2),
             (torch.tensor([3, 1]), 3, 2),
             (torch.tensor([6, 2]), 6, 3),
+            (torch.tensor([9, 4]), 9, 6),
         ],
         {
             "a window that is one too wide": lambda lens, n, w: window_mask(

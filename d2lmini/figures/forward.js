@@ -187,8 +187,8 @@ export function makeNet(data, bytes) {
 
 // Like normalise in the package: lower case, one apostrophe, spaces around marks.
 export const normalise = (text) =>
-  text.toLowerCase().normalize("NFC").replaceAll("’", "'")
-    .replace(/[.,!?;:…"«»“”„()¿¡]/gu, " $& ").trim()
+  text.toLowerCase().normalize("NFC").replace(/’|(?<=[\p{L}\d])‘(?=[\p{L}\d])/gu, "'")
+    .replace(/[.,!?;:…"«»‹›“”„‘‚()¿¡]/gu, " $& ").trim()
     .split(/\s+/u).filter(Boolean).join(" ");
 
 // The words and marks in typed text, without control characters and marks of writing direction

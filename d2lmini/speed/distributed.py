@@ -41,8 +41,10 @@ class Team:
 
     def __init__(self, device: torch.device):
         size = os.environ.get("WORLD_SIZE", "1")
-        if not size.isdecimal():
-            raise ValueError(f"WORLD_SIZE ({size!r}) must be a number of processes")
+        for name in ("WORLD_SIZE", "RANK", "LOCAL_RANK"):  # as torchrun sets them
+            value = os.environ.get(name, "0")
+            if not value.isdecimal():
+                raise ValueError(f"{name} ({value!r}) must be a whole number")
         self.rank, self.size = 0, int(size)
         self.is_idle = False  # a batch may have fewer rows than there are processes
         if self.size == 1:

@@ -28,9 +28,10 @@ def recorded_runs(name: str):
         )
     try:
         runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
+        rows = [run["setting"] | run for run in runs]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is no whole file of recorded runs: {error}") from None
-    return DataFrame([run["setting"] | run for run in runs])
+    return DataFrame(rows)
 
 
 def recorded_weights(name: str) -> tuple[dict[str, dict], dict]:

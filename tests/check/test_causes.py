@@ -41,6 +41,11 @@ LEAKS = {
 }
 
 
+LEAKS["a norm or a mean"] = lambda X, mask=None: (
+    (X - X.mean(1, True)) / X.std(1, keepdim=True)
+)
+
+
 @for_each(LEAKS)
 def test_the_usual_cause_of_a_leak_is_said(word):
     result = check.causal(LEAKS[word], normal(2, 5, 8))

@@ -249,7 +249,7 @@ BROKEN = {
         lambda: Model(lambda: Branch("not itself", -1e9)), "future", "the first sees anything"),
     "both directions": (Both, "future", "bidirectional=True"),
     "a convolution": (lambda: Model(Convolution), "future", "padded on both sides"),
-    "a norm over all": (NormOfAll, "future", "a norm over two axes"),
+    "a norm over all": (NormOfAll, "future", "a norm or a mean over"),
     "kept": (Keeps, "eval mode", "kept from one call"),
     "a cache with positions from 0": (Restarts, "cache", "positions that start again"),
     "-1e9": (lambda: Model(lambda: Branch(fill=-1e9)), "numbers", "-1e9"),
@@ -328,3 +328,77 @@ def test_what_a_model_raises_is_said_with_what_is_wanted(name):
     with pytest.raises(ValueError, match=said) as refused:
         check.language_model(net, VOCAB)
     assert "must return logits (batch, steps, 50)" in str(refused.value)
+
+
+class AllInOne(nn.Module):
+    """A model whose forward holds everything, with its layers in lists."""
+
+    def __init__(self, fault, width=16, num_heads=2):
+        super().__init__()
+        self.fault, self.num_heads = fault, num_heads
+        self.tokens, self.positions = (
+            nn.Embedding(VOCAB, width),
+            nn.Embedding(32, width),
+        )
+
+        def two(make):
+            return nn.ModuleList([make(), make()])
+
+        self.queries, self.keys, self.values, self.joined = (
+            two(lambda: nn.Linear(width, width)) for _ in range(4)
+        )
+        self.norms, self.more_norms = (
+            two(lambda: nn.LayerNorm(width)) for _ in range(2)
+        )
+        self.ffns = two(
+            lambda: nn.Sequential(nn.Linear(width, 32), nn.ReLU(), nn.Linear(32, width))
+        )
+        self.output = nn.Linear(width, VOCAB)
+
+    def forward(self, tokens):
+        fault, steps = self.fault, tokens.shape[1]
+        given = tokens.roll(-1, 1) if fault == "input" else tokens
+        X = self.tokens(given) + self.positions(torch.arange(steps))
+        mask = (
+            torch.ones(steps, steps)
+            .tril({"off by one": 1, "not itself": -1, "none": steps}.get(fault, 0))
+            .bool()
+        )
+        mask = ~mask if fault == "inverted" else mask
+        for queries, keys, values, joined, norm, more_norm, ffn in zip(
+            self.queries, self.keys, self.values, self.joined, self.norms, self.more_norms,
+            self.ffns, strict=True,
+        ):  # fmt: skip
+            Y = norm(X)
+            if fault == "norm over steps":
+                Y = (Y - Y.mean(1, keepdim=True)) / (Y.std(1, keepdim=True) + 1e-5)
+            Q, K, V = (self.cut(part(Y)) for part in (queries, keys, values))
+            scores = (Q @ K.mT / Q.shape[-1] ** 0.5).masked_fill(~mask, -1e9)
+            heads = scores.softmax(-1) @ V
+            heads = heads if fault == "joined untransposed" else heads.transpose(1, 2)
+            X = X + joined(heads.reshape(Y.shape))
+            X = X - X.mean(1, keepdim=True) if fault == "mean over steps" else X
+            X = X + ffn(more_norm(X))
+        return self.output(X)
+
+    def cut(self, Y):
+        batch, steps, _ = Y.shape
+        if self.fault == "cut untransposed":
+            return Y.reshape(batch, self.num_heads, steps, -1)
+        return Y.view(batch, steps, self.num_heads, -1).transpose(1, 2)
+
+
+CAUSES = {
+    "input": "get into the input", "off by one": "off by one", "not itself": "from itself",
+    "none": "no causal mask", "inverted": "inverted", "norm over steps": "norm or a mean",
+    "mean over steps": "norm or a mean", "joined untransposed": "transposed back",
+    "cut untransposed": "transposed back",
+}  # fmt: skip
+
+
+@for_each(CAUSES)
+def test_the_cause_of_a_leak_is_found_inside_one_forward(name):
+    assert check.language_model(seeded(lambda: AllInOne("")), VOCAB)
+    report = check.language_model(seeded(lambda: AllInOne(name)), VOCAB)
+    (found,) = (f for f in report.findings if f.name == "future")
+    assert found.verdict == "FAILS" and CAUSES[name] in found.cause, found

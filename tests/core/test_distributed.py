@@ -12,6 +12,7 @@ import torch
 from torch.testing import assert_close
 
 from d2lmini.speed.checkpoints import read_whole
+from d2lmini.speed.distributed import Team
 
 pytestmark = pytest.mark.slow
 
@@ -92,3 +93,10 @@ def test_the_program_of_chapter_13_runs_in_two_processes(tmp_path):
     (loss,) = re.findall(r"epoch 10: loss ([\d.]+)", said)  # one of them reports
     assert float(loss) < 2.5
     assert len(read_whole(tmp_path / "train.pt")["history"]) == 10
+
+
+@pytest.mark.parametrize("name", ["WORLD_SIZE", "RANK", "LOCAL_RANK"])
+def test_a_number_that_is_none_is_named(monkeypatch, name):
+    monkeypatch.setenv(name, "two")
+    with pytest.raises(ValueError, match=rf"{name} \('two'\) must be a whole number"):
+        Team(torch.device("cpu"))

@@ -32,7 +32,9 @@ def test_a_row_a_run_with_its_setting(ledger_of_one):
 def test_a_file_that_was_cut_short_is_named(ledger_of_one):
     path = ledger.RESULTS / "mine.json"
     whole = path.read_text("utf-8")
-    for text in (whole[:-5], "", "[]", "{}"):
+    for text in (
+        whole[:-5], "", "[]", "{}", '{"runs": null}', '{"runs": [{"bleu": 1}]}',
+    ):  # fmt: skip
         path.write_text(text, encoding="utf-8")
         with pytest.raises(
             ValueError, match=r"mine\.json is no whole file of recorded"

@@ -33,6 +33,7 @@ def write(tmp_path, text, encoding="utf-8"):
         ("De\u0301jà.", "déjà ."),  # é as two characters
         ("“Ja”, „nein“", "“ ja ” , „ nein “"),
         ("¿Qué? ¡No!", "¿ qué ? ¡ no !"),
+        ("‚Ja‘ ‹Oui› J‘aime", "‚ ja ‘ ‹ oui › j'aime"),
     ],
 )
 def test_normalise(sentence, normalised):
@@ -84,6 +85,12 @@ def test_your_own_file(tmp_path):
             "source '1276', target \"Let's try.\"; is source",
         ),
         ("Go.\thttps://tatoeba.org/42", "is target really"),
+        ("eng_1\tGo.\tVa !", "is source really"),
+        ("0.93\tGo.\tVa !", "is source really"),
+        ("Go.\tgo.wav\tVa !", "is target really"),
+        ("2020-01-01\tGo.\tVa !", "is source really"),
+        ("eng\tGo.\tfra\tVa !", "is source really"),
+        ("English\tFrench", "is source really"),
     ],
 )
 def test_a_file_with_other_columns_is_read_with_a_warning(tmp_path, line, said):

@@ -245,7 +245,7 @@ def test_a_loss_is_in_nats_per_token(page, translator, sentences):
 
 def test_sentences_are_normalised_alike(page, sentences):
     odd = ["He’s calm!", "  Go.\u202f", "Qui ?", "", "« Oui » (non); A:B…", "don't",
-           "“Ja” „nein“ ¿No? ¡Ay!", "Cafe\u0301 E\u0301TE\u0301"]  # fmt: skip
+           "“Ja” „nein“ ¿No? ¡Ay!", "‚Ja‘ ‹Oui› J‘aime", "Cafe\u0301 E\u0301TE\u0301"]  # fmt: skip
     for text in [*odd, *(s for pair in sentences for s in pair)]:
         found = in_browser(page, "(text) => forward.normalise(text)", text)
         assert found == normalise(text)
