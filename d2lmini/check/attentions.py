@@ -7,8 +7,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from d2lmini.check.gradients import leaves_of
-from d2lmini.check.stacks import lost_layers, without_gradient
+from d2lmini.check.stacks import (
+    idle_third,
+    lost_layers,
+    lost_weights,
+    without_gradient,
+)
 from d2lmini.check.trying import ERRORS, call, difference, largest, mode, rounding
 from d2lmini.check.whole_models import FAILS, HOLDS, UNTRIED, WARNS
 
@@ -105,7 +109,7 @@ def eval_mode(subject):
     """Two calls on the same input agree."""
     with mode(subject.layer, training=False), torch.no_grad():
         first, second = (subject.read(*subject.inputs, subject.mask) for _ in range(2))
-    size = largest(difference(first, second))
+    size = largest(difference(first.nan_to_num(), second.nan_to_num()))
     if size > rounding(first):
         sentence = f"Two calls on the same input differ by {size:.2g} in eval mode."
         cause = "F.dropout without training=self.training, or weights made anew"
@@ -279,16 +283,17 @@ def parameters(subject):
         return UNTRIED, "No parameter asks for a gradient."
     generator = torch.Generator().manual_seed(1)
     weights = torch.randn(output.shape, generator=generator).to(output)
-    known = {id(p) for p in subject.layer.parameters()}
-    if any(id(leaf) not in known for leaf in leaves_of(output)):
-        sentence = "It uses weights that are no parameters, so no optimiser finds them."
-        cause = "layers that are made anew in forward"
-        return FAILS, sentence, cause, "museum, 10"
+    if found := lost_weights(output, subject.layer.parameters()):
+        return found
     grads = torch.autograd.grad(
         (output * weights).sum(), [*named.values()], allow_unused=True
     )
     idle = [name for (name, p), grad in zip(named.items(), grads, strict=True)
             if without_gradient(p, grad)]  # fmt: skip
+    for (name, p), grad in zip(named.items(), grads, strict=True):
+        if not idle and grad is not None and (said := idle_third(name, p, grad)):
+            cause = "queries, keys or values that are not used"
+            return FAILS, said, cause, "chapter 8, What one batch does not show"
     if not idle:
         return HOLDS, f"All {len(named)} parameters get a gradient."
     sentence = f"{len(idle)} of {len(named)} parameters get no gradient: {', '.join(idle[:3])}."

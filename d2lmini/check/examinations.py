@@ -10,17 +10,23 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from d2lmini.check.future import future
 from d2lmini.check.gradients import leaves_of
 from d2lmini.check.padding_and_cache import cache, padding
-from d2lmini.check.stacks import in_a_list, layers, lost_layers, without_gradient
+from d2lmini.check.stacks import (
+    idle_third,
+    layers,
+    lost_layers,
+    lost_weights,
+    unseen,
+    without_gradient,
+)
 from d2lmini.check.trying import ERRORS, copied, difference, largest, mode, rounding
 from d2lmini.check.whole_models import (
     FAILS,
     HOLDS,
     UNTRIED,
     WARNS,
-    culprit,
-    moved_at,
     traced,
 )
 
@@ -47,8 +53,8 @@ def eval_mode(subject):
             sentence += " net is a function, whose mode is not known here."
             cause = "a model in training mode: call its eval() first, or give the model itself"
             return WARNS, sentence, cause, "museum, 10"
-        elif listed := in_a_list(subject.net):
-            cause = f"layers in a plain list, {listed}, which eval() does not reach"
+        elif held := unseen(subject.net):
+            cause = f"layers in a plain list or dictionary, {held}, which eval() does not reach"
         elif _strangers(subject):
             cause = "weights that are made anew in forward"
         return FAILS, sentence, cause, "museum, 10"
@@ -63,105 +69,6 @@ def _strangers(subject):
         logits = subject.read(subject.net, subject.tokens)
     known = {id(parameter) for parameter in subject.net.parameters()}
     return any(id(leaf) not in known for leaf in leaves_of(logits))
-
-
-def future(subject):
-    """No output moves when a later token changes."""
-    tokens, last = subject.tokens, subject.tokens.shape[1] - 1
-    seen = torch.zeros(last + 1, last + 1, dtype=torch.bool)  # (outputs, inputs)
-    for t in range(1, last + 1):
-        changed = tokens.clone()
-        changed[:, t] = subject.other(tokens)[:, t]
-        moved, limit = subject.moved(changed)
-        seen[:, t] = (moved > limit).any(0)
-    leaks = seen.triu(1)
-    if not leaks.any():
-        return HOLDS, "No output depends on a later token."
-    row, column = leaks.nonzero()[0].tolist()
-    sentence = f"Changing {subject.token} {column} moves the output at position {row}"
-    changed = torch.cat([tokens[:, :-1], subject.other(tokens)[:, -1:]], dim=1)
-    found = culprit(subject, tokens, changed, (slice(None), slice(0, last)))
-    if found:
-        sentence += f", first in {found[0]} ({type(found[1]).__name__})"
-    part, moved = found[1:] if found else (None, [])
-    if getattr(part, "bidirectional", False):
-        cause = "bidirectional=True: a recurrent layer that reads from both ends"
-    elif part and any(isinstance(m, nn.Conv1d) for m in part.modules()):
-        cause = "a convolution that is padded on both sides, and not on the left only"
-    elif part and _holds_layers(part):
-        cause = _inside(subject, part)
-    else:
-        cause = _pattern(seen, moved)
-        if (
-            not cause
-            and part
-            and not any(isinstance(m, nn.Linear) for m in part.children())
-        ):
-            cause = "a norm or a mean over the steps"
-        elif not cause and part and len(moved) < last:
-            cause = HEADS
-    sentence += "."
-    return FAILS, sentence, cause or NO_MASK, "chapter 2, Blind to the future"
-
-
-NO_MASK = (
-    "no causal mask there, a mask of the wrong shape, or one added after the softmax"
-)
-HEADS = "heads that are not transposed back before they are joined"
-
-
-def _pattern(seen, moved) -> str:
-    """The cause, if it shows in which outputs move with which inputs, and with the last."""
-    last = len(seen) - 1
-    if moved in ([0], [0, last]):
-        return "a mask that hides each position from itself, so that the first sees anything"
-    if not seen[:-1].tril(-1)[:, 1:].any():  # the last sees nothing, and so perhaps all
-        return "a mask that is inverted: some functions take True for may, others for may not"
-    is_next = moved == [last - 1, last] or not seen.triu(2).any()
-    if is_next and seen.diagonal(1).all():
-        return "a mask that is off by one, so that each position sees the next token"
-    return ""
-
-
-def _holds_layers(part):
-    """Whether a part has a list of layers, which are more than matrices."""
-    lists = (m for m in part.children() if isinstance(m, nn.ModuleList))
-    return any(not isinstance(layer, nn.Linear) for layers in lists for layer in layers)
-
-
-def _inside(subject, part) -> str:
-    """The cause of a leak in the forward of a part that calls all its layers itself."""
-    inside = {id(m) for m in part.modules()}
-    usual = [run for run in traced(subject, subject.tokens) if id(run[1]) in inside]
-    steps, columns = subject.tokens.shape[1], []
-    for t in range(steps):
-        changed = subject.tokens.clone()
-        changed[:, t] = subject.other(changed)[:, t]
-        runs = (run for run in traced(subject, changed) if id(run[1]) in inside)
-        columns.append([moved_at(a[2], b[2]) for a, b in zip(usual, runs, strict=True)])
-    for number, came in enumerate(
-        zip(*columns, strict=True)
-    ):  # each part that is called
-        if any(c is None for c in came) or not torch.stack(came, 1).triu(1).any():
-            continue
-        seen = torch.stack(came, dim=1)  # (steps of what enters it, steps of the text)
-        before = [p for _, p, *_ in usual[:number] if not isinstance(p, nn.Dropout)]
-        if all(isinstance(p, nn.Embedding) for p in before):
-            return "later tokens that get into the input"
-        if cause := _pattern(seen, seen[:, -1].nonzero().flatten().tolist()):
-            return cause
-        if not _is_attention(before):
-            return "a norm or a mean over the steps"
-        return NO_MASK if seen.all() else HEADS
-    return "something in its forward that reads along the steps, such as a norm over two axes"
-
-
-def _is_attention(before):
-    """Whether the last parts called were matrices for queries, keys and values, or all in one."""
-    kinds = ["L" if isinstance(part, nn.Linear) else "-" for part in before]
-    matrices = len("".join(kinds)) - len("".join(kinds).rstrip("L"))
-    is_wide = matrices == 1 and before[-1].out_features >= 3 * before[-1].in_features
-    return matrices in (2, 3) or is_wide
 
 
 def past(subject):
@@ -193,10 +100,27 @@ def order(subject):
     swapped = torch.cat([tokens[:, :-1].flip(1), tokens[:, -1:]], dim=1)
     moved, limit = subject.moved(swapped)
     if moved[:, -1].max() > limit:
+        if lost := _lost_table(subject):
+            cause = "positions that are thrown away, as in X + table without ="
+            return WARNS, f"The buffer {lost} moves no output.", cause, "museum, 17"
         return HOLDS, "The last output depends on the order of the tokens before it."
     sentence = "With all earlier tokens reversed, the last output is the same."
     cause = "positions that are not added, added on the wrong axis, or thrown away"
     return FAILS, sentence, cause, "chapter 3; museum, 8 and 17"
+
+
+def _lost_table(subject) -> str:
+    """The name of a table of numbers beside the parameters that is not used."""
+    if not subject.is_module:
+        return ""
+    for name, table in subject.net.named_buffers():
+        if table.is_floating_point() and table.squeeze().dim() > 1:
+            usual = subject(subject.tokens)
+            changed = subject.given(net=copied(subject.net))
+            changed.net.get_buffer(name).add_(1.0)
+            if torch.equal(changed(subject.tokens), usual):
+                return f"{name} {tuple(table.shape)}"
+    return ""
 
 
 def length(subject):
@@ -244,6 +168,17 @@ def batch(subject):
     alone = largest(difference(one_by_one, subject(subject.tokens)))
     if alone > rounding(one_by_one):
         sentence = f"Alone, a text has outputs that differ by {alone:.2g}."
+        if hasattr(subject, "lens"):
+            full = subject.given(
+                lens=torch.full_like(subject.lens, subject.source.shape[1])
+            )
+            parts = [full.part(slice(i, i + 1)) for i in range(len(subject.tokens))]
+            one_by_one = torch.cat([alone(text) for alone, text in parts])
+            if largest(difference(one_by_one, full(full.tokens))) <= rounding(
+                one_by_one
+            ):
+                cause = "one source's length or mask for the whole batch"
+                return FAILS, sentence, cause, "chapter 2, Padding"
         return FAILS, sentence, AXES, "chapter 3, Adding them; museum, 8"
     return HOLDS, "A text has the same output alone and in any batch."
 
@@ -311,7 +246,10 @@ def parameters(subject):
     if not names:
         return UNTRIED, "No parameter asks for a gradient."
     with mode(net, training=False):
-        loss = _loss(subject.read(net, subject.tokens), subject.tokens)
+        logits = subject.read(net, subject.tokens)
+        loss = _loss(logits, subject.tokens)
+        if found := lost_weights(logits, net.parameters()):
+            return found
         if not loss.requires_grad:
             sentence = "No gradient flows from the logits to any parameter."
             cause = "torch.no_grad(), detach() or numpy in forward"
@@ -319,6 +257,11 @@ def parameters(subject):
         loss.backward()
     idle = [name for name, p in net.named_parameters()
             if p.requires_grad and without_gradient(p, p.grad)]  # fmt: skip
+    thirds = [said for name, p in net.named_parameters()
+              if p.grad is not None and (said := idle_third(name, p, p.grad))]  # fmt: skip
+    if not idle and thirds:
+        cause = "queries, keys or values that are not used"
+        return FAILS, thirds[0], cause, "chapter 8, What one batch does not show"
     if not idle:
         return HOLDS, f"All {len(names)} parameters get a gradient."
     few = ", ".join(idle[:3]) + (" and more" if len(idle) > 3 else "")

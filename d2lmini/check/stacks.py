@@ -5,6 +5,7 @@ from collections import Counter
 import torch
 from torch import nn
 
+from d2lmini.check.gradients import leaves_of
 from d2lmini.check.whole_models import FAILS, HOLDS, UNTRIED, WARNS
 
 
@@ -14,16 +15,17 @@ def layers(subject):
         return UNTRIED, "net is no nn.Module."
     subject = subject.as_given()
     for name, stack in subject.net.named_modules():
-        if not isinstance(stack, nn.ModuleList | nn.Sequential) or len(stack) < 2:
-            continue
-        first, *rest = stack
-        if any(layer is first for layer in rest):
-            sentence = f"{name} holds one layer {sum(x is first for x in stack)} times."
-            cause = "[layer] * N, or layers that share their weights on purpose"
-            return WARNS, sentence, cause, "museum, 18"
-        same = [layer for layer in rest if _equal(first, layer)]
-        if same:
-            sentence = f"{len(same) + 1} layers of {name} have equal weights."
+        where = name or "the model"
+        if isinstance(stack, nn.ModuleList | nn.Sequential | nn.ModuleDict):
+            held = Counter(
+                map(id, stack.values() if isinstance(stack, nn.ModuleDict) else stack)
+            )
+            if held and max(held.values()) > 1:
+                sentence = f"{where} holds one layer {max(held.values())} times."
+                cause = "[layer] * N, or layers that share their weights on purpose"
+                return WARNS, sentence, cause, "museum, 18"
+        if same := _clones([*stack.children()]):
+            sentence = f"{same} layers of {where} have equal weights."
             cause = "deepcopy of one layer, weights set by one seed, or layers trained alike"
             return WARNS, sentence, cause, "museum, 19"
     own = [
@@ -47,7 +49,7 @@ def layers(subject):
         for hook in hooks:
             hook.remove()
     names = {id(m): name for name, m in subject.net.named_modules()}
-    if twice := [names[key] for key, times in counts.items() if times > 1]:
+    if twice := [names[key] for key, n in counts.items() if n > 1 and key in names]:
         sentence = f"{twice[0]} is called {max(counts.values())} times for one text."
         return (
             WARNS,
@@ -72,32 +74,73 @@ def _same(inputs, others):
     )
 
 
+def _clones(parts) -> int:
+    """How many of these have the same matrices as the first that has any like it; 0 if none."""
+    for i, part in enumerate(parts):
+        if same := sum(_equal(part, other) for other in parts[i + 1 :]):
+            return same + 1
+    return 0
+
+
 def _equal(one, other):
-    """Whether two layers have the same matrices, other than constant ones."""
+    """Whether two layers of a kind have the same matrices, other than constant ones."""
+    if type(one) is not type(other):
+        return False
     pairs = [*zip(one.parameters(), other.parameters(), strict=False)]
     matrices = [(a, b) for a, b in pairs if a.dim() > 1 and a.shape == b.shape]
     varied = [(a, b) for a, b in matrices if a.numel() > 1 and a.min() < a.max()]
     return bool(varied) and all(torch.equal(a, b) for a, b in varied)
 
 
-def in_a_list(net):
-    """The name of a plain list of modules, which PyTorch does not see; None if there is none."""
-    parts = net.named_modules() if isinstance(net, nn.Module) else ()
+def unseen(net):
+    """The name of a list or dictionary with modules that PyTorch does not see; None if none."""
+    parts = [*net.named_modules()] if isinstance(net, nn.Module) else ()
+    known = {id(part) for _, part in parts}
     for name, part in parts:
         for key, value in vars(part).items():
-            if isinstance(value, list | tuple) and any(
-                isinstance(m, nn.Module) for m in value
+            if not key.startswith("_") and any(
+                id(m) not in known for m in _within(value)
             ):
                 return f"{name}.{key}".strip(".")
     return None
 
 
+def _within(value):
+    """The modules within lists and dictionaries."""
+    if isinstance(value, dict):
+        value = [*value.values()]
+    if isinstance(value, list | tuple):
+        for each in value:
+            if isinstance(each, nn.Module):
+                yield each
+            elif each is not value:
+                yield from _within(each)
+
+
 def lost_layers(net):
     """The finding for layers in a plain list; None if there are none."""
-    listed = in_a_list(net)
-    sentence = f"Layers lie in a plain list, {listed}, where no optimiser finds them."
-    cause = "a list in place of nn.ModuleList"
-    return (FAILS, sentence, cause, "museum, 10") if listed else None
+    held = unseen(net)
+    sentence = f"Layers lie in a plain list or dictionary, {held}, where no optimiser finds them."
+    cause = "a list in place of nn.ModuleList, or a dict in place of nn.ModuleDict"
+    return (FAILS, sentence, cause, "museum, 10") if held else None
+
+
+def lost_weights(output, parameters):
+    """The finding for weights that are used and are no parameters; None if there are none."""
+    known = {id(parameter) for parameter in parameters}
+    lost = [tuple(leaf.shape) for leaf in leaves_of(output) if id(leaf) not in known]
+    sentence = f"Weights of shape {', '.join(map(str, lost[:3]))} are used, but are no parameters."
+    cause = "layers made anew in forward, or kept where PyTorch does not see them"
+    return (FAILS, sentence, cause, "museum, 10") if lost else None
+
+
+def idle_third(name, parameter, gradient):
+    """What is said of a matrix for queries, keys and values of which one gets no gradient."""
+    shape = parameter.shape
+    if len(shape) != 2 or shape[0] != 3 * shape[1]:
+        return ""
+    idle = [f"{i}/3" for i, third in enumerate(gradient.chunk(3), 1) if not third.any()]
+    return f"Part {idle[0]} of the rows of {name} gets no gradient." if idle else ""
 
 
 def without_gradient(parameter, gradient):

@@ -402,3 +402,118 @@ def test_the_cause_of_a_leak_is_found_inside_one_forward(name):
     report = check.language_model(seeded(lambda: AllInOne(name)), VOCAB)
     (found,) = (f for f in report.findings if f.name == "future")
     assert found.verdict == "FAILS" and CAUSES[name] in found.cause, found
+
+
+class Unseen(Model):
+    """Its blocks, or some of its numbers, lie where PyTorch does not see them."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.kind, blocks = kind, [*self.blocks]
+        if kind != "a matrix":
+            self.blocks = None
+        if kind == "a dictionary":
+            self.mine = {str(number): block for number, block in enumerate(blocks)}
+        elif kind == "lists in a list":
+            self.mine = [[block] for block in blocks]
+        self.call = lambda X: blocks[1](blocks[0](X))
+        matrices = [nn.Parameter(torch.eye(WIDTH) + 0.1 * torch.randn(WIDTH, WIDTH))]
+        self.more = (lambda X: X @ matrices[0]) if kind == "a matrix" else nn.Identity()
+
+    def body(self, tokens):
+        X = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
+        return self.more(self.call(X))
+
+
+def test_weights_that_no_optimiser_finds_are_named():
+    for kind in ("a dictionary", "lists in a list", "a closure", "a matrix"):
+        report = check.language_model(seeded(Unseen, kind), VOCAB)
+        (found,) = (f for f in report.findings if f.name == "parameters")
+        assert found.verdict == "FAILS", (kind, report)
+    net = seeded(Model)
+    net.for_convenience = [net.blocks[0], net.blocks[1]]  # they are seen, too
+    assert check.language_model(net, VOCAB)
+
+
+def test_a_third_of_a_matrix_without_gradient_is_named():
+    class KeysForQueries(Branch):
+        def forward(self, X):
+            W = self.attention.weight
+            used = torch.cat([W[WIDTH : 2 * WIDTH], W[WIDTH:]])
+            attention = copy.copy(self.attention)
+            attention._parameters = {"weight": used, "bias": self.attention.bias}
+            whole, self.attention = self.attention, attention
+            try:
+                return super().forward(X)
+            finally:
+                self.attention = whole
+
+    report = check.language_model(seeded(Model, KeysForQueries), VOCAB)
+    (found,) = (f for f in report.findings if f.name == "parameters")
+    assert found.verdict == "FAILS" and "Part 1/3 of the rows" in found.sentence, report
+
+
+class Copied(Model):
+    """Two of its parts are copies, in a list or not."""
+
+    def __init__(self, kind):
+        super().__init__()
+        first, second = self.blocks
+        if kind == "later in a list":
+            self.blocks.append(copy.deepcopy(second))
+        elif kind == "attributes":
+            self.blocks, self.first, self.second = None, first, copy.deepcopy(first)
+        elif kind == "a dictionary":
+            self.blocks = nn.ModuleDict({"a": first, "b": copy.deepcopy(first)})
+
+    def body(self, tokens):
+        X = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
+        held = self.blocks or [self.first, self.second]
+        for block in held.values() if isinstance(held, nn.ModuleDict) else held:
+            X = block(X)
+        return X
+
+
+def test_copies_are_found_wherever_they_are():
+    for kind in ("later in a list", "attributes", "a dictionary"):
+        report = check.language_model(seeded(Copied, kind), VOCAB)
+        (found,) = (f for f in report.findings if f.name == "layers")
+        assert "equal weights" in found.sentence, (kind, report)
+
+
+class Positions(Model):
+    """Positions in a buffer, added or thrown away; two blocks tell the order in part."""
+
+    def __init__(self, are_added):
+        super().__init__()
+        del self.positions
+        self.are_added = are_added
+        self.register_buffer("table", torch.randn(LONGEST, WIDTH))
+
+    def body(self, tokens):
+        X = self.tokens(tokens)
+        Y = X + self.table[: tokens.shape[1]]
+        X = Y if self.are_added else X
+        for block in self.blocks:
+            X = block(X)
+        return X
+
+
+def test_a_buffer_of_positions_that_is_thrown_away_is_named():
+    for are_added in (True, False):
+        report = check.language_model(seeded(Positions, are_added), VOCAB)
+        (found,) = (f for f in report.findings if f.name == "order")
+        assert (found.verdict == "holds") == are_added, report
+    assert "The buffer table (32, 32) moves no" in found.sentence
+
+
+def test_one_length_for_all_sources_is_named():
+    net = seeded(Translator)
+
+    def first(src, tgt, lens):
+        mask = torch.arange(src.shape[1]) >= lens[0]
+        return net(src, tgt, mask.expand(src.shape))
+
+    report = check.translator(first, VOCAB, VOCAB)
+    (found,) = (f for f in report.findings if f.name == "batch")
+    assert "one source's length" in found.cause, report
