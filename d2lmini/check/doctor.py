@@ -61,9 +61,12 @@ class Report:
 
     def __post_init__(self):
         order = FAILS, WARNS, UNTRIED, HOLDS
-        # numbers that are none are often a consequence of another fault
+        # logits that are no numbers are often a consequence of another fault
         self.findings.sort(
-            key=lambda found: (order.index(found.verdict), found.name == "numbers")
+            key=lambda found: (
+                order.index(found.verdict),
+                found.sentence.startswith("Logits are not finite"),
+            )
         )
 
     def __bool__(self):

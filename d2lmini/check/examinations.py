@@ -185,6 +185,11 @@ def batch(subject):
 
 def numbers(subject):
     """Logits and gradients are finite, also in 16 bits."""
+    named = subject.whole.named_parameters() if subject.is_module else ()
+    if bad := [name for name, p in named if not p.isfinite().all()]:
+        sentence = f"{bad[0]} has entries that are not finite."
+        cause = "a training that diverged, or a file of weights that is damaged"
+        return FAILS, sentence, cause, "chapter 9, Step, run, curve"
     with mode(subject.net, training=False), torch.no_grad():
         logits = subject.read(subject.net, subject.tokens)
     empty = (~logits.isfinite().all(-1)).any(0).nonzero().flatten().tolist()

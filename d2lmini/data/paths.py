@@ -1,5 +1,6 @@
 """Paths of pedestrians: from files of positions to windows of evenly spaced steps."""
 
+import warnings
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -102,7 +103,7 @@ def path_windows(tracks: list[Track], num_steps: int, spacing: int = 10) -> Wind
     Raises:
         ValueError: no track is long enough.
     Warns:
-        UserWarning: the steps are too long to be in metres.
+        UserWarning: the steps are too long to be in metres, or some tracks have another spacing.
     Source: chapter 13.
     """
     check_count("num_steps", num_steps, least=2)
@@ -127,6 +128,18 @@ def path_windows(tracks: list[Track], num_steps: int, spacing: int = 10) -> Wind
         raise ValueError(
             f"num_steps ({num_steps}) must be at most {longest}: of {len(tracks)} tracks, none "
             f"has more positions in a row whose frames are {spacing} apart{remedy}"
+        )
+    others = {
+        int(gap)
+        for track in tracks
+        if len(track.frames) >= num_steps
+        and (gap := track.frames.diff().median()) != spacing
+    }
+    if others:
+        warnings.warn(
+            f"of some tracks, most frames are {sorted(others)} apart, and they have no windows: "
+            f"spacing ({spacing}) must be that of all tracks given",
+            stacklevel=2,
         )
     positions = torch.stack(found)
     check_arguments(positions=positions)

@@ -16,7 +16,7 @@ def _random(*shape, seed=0):
 
 def _offset_case(dice):
     half = dice.number(1, 4)
-    return dice.normal(2 * half), dice.normal(2 * half), dice.number(0, 50)
+    return dice.normal(2 * half), dice.normal(2 * half), dice.number(0, 100)
 
 
 def halves_of(d):
@@ -186,7 +186,7 @@ EXERCISES = [
             (torch.tensor([1.0, 0.0]), torch.tensor([1.0, 0.0]), 2),
             (_random(4), _random(4, seed=1), 3),
             (_random(8), _random(8, seed=1), 0),
-            (_random(8), _random(8, seed=2), 40),
+            (_random(8), _random(8, seed=2), 100),
         ],
         {
             "a turn in the wrong direction: the key lies behind the query": (

@@ -296,7 +296,6 @@ EXERCISES = [
             (torch.tensor([2, 1]), 2, 2),
             (torch.tensor([1]), 3, 2),
             (torch.tensor([3, 1]), 3, 2),
-            (torch.tensor([6, 2]), 6, 3),
             (torch.tensor([9, 4]), 9, 6),
         ],
         {

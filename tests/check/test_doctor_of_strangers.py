@@ -517,3 +517,11 @@ def test_one_length_for_all_sources_is_named():
     report = check.translator(first, VOCAB, VOCAB)
     (found,) = (f for f in report.findings if f.name == "batch")
     assert "one source's length" in found.cause, report
+
+
+def test_a_weight_that_is_no_number_comes_first():
+    net = seeded(Model)
+    with torch.no_grad():
+        net.tokens.weight[3, 0] = float("nan")
+    first = check.language_model(net, VOCAB).findings[0]
+    assert first.name == "numbers" and first.sentence.startswith("tokens.weight has")

@@ -154,6 +154,11 @@ WRONG = [
     ("codes-2", lambda keys, wanted: 1e4 * (keys[wanted] - keys.mean(0))),
     ("codes-2", lambda keys, wanted: 100 * torch.linalg.pinv(keys)[:, wanted]),
     ("masks-3", clamped),
+    (
+        "masks-5",
+        lambda lens, n, width: find("masks-5").reference(lens, n, min(width, 5)),
+    ),
+    ("long-1", lambda q, k, offset: find("long-1").reference(q, k, offset % 64)),
     ("masks-8", from_the_first_output),
     ("attention-1", lambda n: (50 * torch.eye(n), torch.eye(n).roll(1, dims=1))),
     ("attention-2", filled_with(-50.0)),

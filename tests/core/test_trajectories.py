@@ -204,6 +204,17 @@ def test_windows_reach_across_no_gap(tmp_path):
     assert found.tracks.tolist() == [0, 0, 0]
 
 
+def test_tracks_of_another_spacing_are_said_to_be_left_out(tmp_path):
+    lines = [f"{10 * i} 1 {i} 0" for i in range(4)] + [
+        f"{6 * i} 2 {i} 0" for i in range(4)
+    ]
+    with pytest.warns(
+        UserWarning, match=r"apart, and they have no windows: spacing \(10\)"
+    ):
+        found = path_windows(read_tracks(written(tmp_path, *lines)), 3)
+    assert found.tracks.tolist() == [0, 0]
+
+
 def test_no_window_is_an_error(tmp_path):
     path = written(tmp_path, "0 1 0 0", "10 1 1 0")
     with pytest.raises(ValueError, match=r"num_steps \(3\) must be at most 2: of 1"):
