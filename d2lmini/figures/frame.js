@@ -83,15 +83,20 @@ export function figure(model, el, { brief, ...whole }) {
   // What a try says holds for its state: its name stands before it, and its button looks pressed.
   const tries = (model.get("data").tries ?? []).map(({ name, set, notice }) => {
     const button = make("button", { type: "button", className: "chip", "aria-pressed": "false" }, name);
-    button.addEventListener("click", () => setUp(set, `${name}: ${notice}`));
-    return { button, due: { ...state.first, ...set } };
+    const text = `${name}: ${notice}`;
+    button.addEventListener("click", () => setUp(set, text));
+    return { button, text, due: { ...state.first, ...set } };
   });
   const reset = make("button", { type: "button" }, "Reset");
   // Not disabled, which would lose the focus.
   const mark = () => {
     reset.setAttribute("aria-disabled", String(same(state.get(), state.first)));
-    for (const { button, due } of tries) {
-      button.setAttribute("aria-pressed", String(same(state.get(), due)));
+    for (const { button, text, due } of tries) {
+      const holds = same(state.get(), due);
+      button.setAttribute("aria-pressed", String(holds));
+      if (holds || atRest !== text) continue;
+      if (said.textContent === text) said.textContent = help;
+      atRest = help;
     }
   };
   reset.addEventListener("click", () => setUp({}, help));
