@@ -53,7 +53,7 @@ def explore_caption(
     state = {
         "text": examples[0],
         "layer": num_layers - 1,
-        "head": "all heads",
+        "head": "head 0",
         "side": "german",
         "chosen": farthest,
     }
@@ -66,9 +66,9 @@ def explore_caption(
     )
     tries = [
         (
-            "One head",
-            {"head": "head 0"},
-            "Its lines cross where it reads the German in another order.",
+            "All heads",
+            {"head": "all heads"},
+            "Lines cross where the German is read in another order. Which head does it most?",
         ),
         (
             "The layer below",

@@ -1,5 +1,5 @@
 // Chapters 6 and 7: which positions does a change of one token's vector affect?
-import { choice, show, slider } from "./controls.js";
+import { choice, make, show, slider } from "./controls.js";
 import { matrix } from "./matrix.js";
 import { among, between, controlState, each, figure, upTo } from "./frame.js";
 import { layerNorm, linear } from "./forward.js";
@@ -52,7 +52,7 @@ function render({ model, el }) {
     state,
     title: "Which numbers enter the mean",
     controls: [layer, token, ...amounts].map((c) => c.element),
-    parts: [input, output, change].map((m) => m.element),
+    parts: [make("div", { className: "wide large" }, ...[input, output, change].map((m) => m.element))],
     help: "Framed: the inputs that enter an output; point at another output to see its own.",
   });
 
