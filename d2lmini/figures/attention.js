@@ -60,7 +60,7 @@ function render({ model, el }) {
     plane,
     make("p", { className: "axes" }, ...hued("line: query; dots: keys; square: output")));
   const result = model.get("data").brief ? [] : [output.element];
-  const stack = make("div", { className: "stack" }, scores.element, weights.element, ...result);
+  const stack = make("div", { className: "stack alike" }, scores.element, weights.element, ...result);
   const frame = figure(model, el, {
     state,
     title: plain ? "A query among keys" : "The square root",

@@ -35,7 +35,7 @@ function render({ model, el }) {
   const padding = checkbox("Padding mask", start.padding, (value) => state.set({ padding: value }));
   const causal = checkbox("Causal mask", start.causal, (value) => state.set({ causal: value }));
   // Sentences keep their length in the small form.
-  const roomy = (element) => (model.get("data").brief ? element : steady(element, 15.8));
+  const roomy = (element) => (model.get("data").brief ? element : steady(element, 16.6));
   const frame = figure(model, el, {
     state,
     title: "Masks",
