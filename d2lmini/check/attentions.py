@@ -187,6 +187,11 @@ def roles(subject):
 
 def mean(subject):
     """If all values are equal, so are the outputs: weights sum to one in each row."""
+    layer = subject.layer
+    if isinstance(layer, nn.MultiheadAttention) and (
+        layer.add_zero_attn or layer.bias_k is not None
+    ):
+        return UNTRIED, "The layer adds a key of its own, whose value is another."
     queries, keys, values = subject.inputs
     same = values[:1, ..., :1, :].expand_as(values)
     output = subject(queries, keys, same, subject.mask)
@@ -194,6 +199,11 @@ def mean(subject):
     size = largest(difference(output, first))
     if size <= rounding(output):
         return HOLDS, "Where all values are equal, all outputs are."
+    added = output - queries  # a layer may add its queries
+    if largest(difference(added, added[:1, ..., :1, :].expand_as(added))) <= rounding(
+        output
+    ):
+        return HOLDS, "Where all values are equal, what is added to the queries is."
     sentence = f"All values are equal, and outputs differ by {size:.2g}."
     cause = "a softmax over the wrong axis, none at all, or a mask that comes after it"
     return FAILS, sentence, cause, "chapter 1, Query, key, value; museum, 3"

@@ -65,7 +65,7 @@ class Report:
         self.findings.sort(
             key=lambda found: (
                 order.index(found.verdict),
-                found.sentence.startswith("Logits are not finite"),
+                found.sentence.startswith(("Logits are not finite", "In ")),
             )
         )
 

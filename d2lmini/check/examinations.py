@@ -18,6 +18,7 @@ from d2lmini.check.stacks import (
     layers,
     lost_layers,
     lost_weights,
+    one_layer_is_blind,
     unseen,
     without_gradient,
 )
@@ -100,6 +101,15 @@ def order(subject):
     swapped = torch.cat([tokens[:, :-1].flip(1), tokens[:, -1:]], dim=1)
     moved, limit = subject.moved(swapped)
     if moved[:, -1].max() > limit:
+        if one_layer_is_blind(subject, swapped):
+            sentence = (
+                "With one of its layers, the order of earlier tokens does not matter."
+            )
+            cause = (
+                "positions that are thrown away, as in X + table without =, are all 0, or are left "
+                "out on purpose: under a causal mask, a second layer tells the order in part"
+            )
+            return WARNS, sentence, cause, "museum, 17"
         if lost := _lost_table(subject):
             cause = "positions that are thrown away, as in X + table without ="
             return WARNS, f"The buffer {lost} moves no output.", cause, "museum, 17"
@@ -210,6 +220,10 @@ def numbers(subject):
         worse = FAILS if name == "32 bits" else WARNS
         try:
             found = logits_and_gradients(subject, kind)
+            if (
+                kind == torch.float32
+            ):  # also with the weights it came with, which may be 0
+                found += logits_and_gradients(subject.as_given(), kind)
         except ERRORS as error:
             text = str(error).partition("\n")[0]
             cause = "tensors that forward makes in 32 bits, whatever it is given"
@@ -244,6 +258,8 @@ def parameters(subject):
     """Each parameter that may be trained gets a gradient."""
     if not subject.is_module:
         return UNTRIED, "net is no nn.Module, so its parameters are unknown."
+    if isinstance(subject.net, torch.jit.ScriptModule):
+        return UNTRIED, "A traced or scripted model keeps its parameters to itself."
     if found := lost_layers(subject.net):
         return found
     net = copied(subject.net)
@@ -268,7 +284,9 @@ def parameters(subject):
         cause = "queries, keys or values that are not used"
         return FAILS, thirds[0], cause, "chapter 8, What one batch does not show"
     if not idle:
-        return HOLDS, f"All {len(names)} parameters get a gradient."
+        frozen = sum(not p.requires_grad for p in net.parameters())
+        rest = f" (Frozen, and left out: {frozen}.)" if frozen else ""
+        return HOLDS, f"All {len(names)} parameters get a gradient.{rest}"
     few = ", ".join(idle[:3]) + (" and more" if len(idle) > 3 else "")
     sentence = f"{len(idle)} of {len(names)} parameters get no gradient: {few}."
     used = {name for name, *_ in traced(subject, subject.tokens)}
@@ -295,6 +313,10 @@ def first_loss(subject):
         sentence = "The outputs are probabilities: they sum to 1 at each position."
         cause = "a softmax in the model, and another in the loss, which wants logits"
         return FAILS, sentence, cause, "chapter 9, Step, run, curve"
+    if logits.min() >= 0:
+        sentence = "No logit is below 0, so none can be ruled out by its own score."
+        cause = "an activation, such as a ReLU, after the output layer"
+        return WARNS, sentence, cause, "chapter 9, Step, run, curve"
     loss = _loss(logits, subject.tokens).item()
     even = math.log(subject.vocab_size)
     sentence = f"The loss of random tokens is {loss:.2f}, and ln V {even:.2f}."

@@ -58,8 +58,10 @@ def _pattern(seen, moved) -> str:
         return "a mask that hides each position from itself, so that the first sees anything"
     if not seen[:-1].tril(-1)[:, 1:].any():  # the last sees nothing, and so perhaps all
         return "a mask that is inverted: some functions take True for may, others for may not"
-    is_next = moved == [last - 1, last] or not seen.triu(2).any()
-    if is_next and seen.diagonal(1).all():
+    is_near = moved == [last - 1, last] or not seen.triu(3).any()
+    if is_near and seen.diagonal(1).all():
+        if seen.diagonal(2).any() and moved != [last - 1, last]:
+            return "a mask that is off by two, or by one in each of two layers"
         return "a mask that is off by one, so that each position sees the next token"
     return ""
 

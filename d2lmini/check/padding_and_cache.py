@@ -21,6 +21,12 @@ def padding(subject):
     real, filler = torch.ones_like(tokens), subject.other(tokens)[:, :2]
     parts = [(tokens, real), (filler, torch.zeros_like(filler))]
     for side, ordered in (("right", parts), ("left", parts[::-1])):
+        if side == "left" and (moved := _contents_matter(subject, real, filler)):
+            sentence = (
+                f"What stands in padding on the left moves outputs by {moved:.2g}."
+            )
+            cause = "an attention_mask that is not used, or is added as 0 and 1"
+            return FAILS, sentence, cause, "chapter 2, Padding"
         padded, mask = (torch.cat(given, dim=1) for given in zip(*ordered, strict=True))
         with mode(subject.net, training=False), torch.no_grad():
             logits = logits_of(subject.net(padded, attention_mask=mask))
@@ -38,6 +44,20 @@ def padding(subject):
     return HOLDS, "Padding moves no output, on either side."
 
 
+def _contents_matter(subject, real, filler) -> float:
+    """How far outputs move if padding on the left is filled with other tokens; 0 if not at all."""
+    found = []
+    for ids in (filler, subject.other(filler)):
+        mask = torch.cat([torch.zeros_like(ids), real], dim=1)
+        with mode(subject.net, training=False), torch.no_grad():
+            padded = torch.cat([ids, subject.tokens], dim=1)
+            found.append(
+                logits_of(subject.net(padded, attention_mask=mask))[mask.bool()]
+            )
+    moved = largest(difference(*found))
+    return moved if moved > 10 * rounding(found[0]) else 0.0
+
+
 def cache(subject):
     """Token by token, and two at a time, a cache gives what the whole text gives."""
     whole, tokens = subject(subject.tokens), subject.tokens
@@ -52,7 +72,7 @@ def cache(subject):
         with mode(subject.net, training=False), torch.no_grad():
             for begin in range(0, tokens.shape[1], at_once):
                 logits, cache = read(tokens[:, begin : begin + at_once], cache)
-                if cache is None:
+                if not _holds_batch(cache, len(tokens)):
                     return UNTRIED, "The model returns no cache."
                 pieces.append(logits)
         moved = difference(torch.cat(pieces, dim=1), whole).amax((0, 2))
@@ -75,13 +95,16 @@ def cache(subject):
 
 
 CACHE = "cache", "past", "state", "hidden"  # one of them is part of the argument's name
+# and it does not begin with one of these, which ask for something, or give it
+NO_CACHE = "use_", "return_", "output_", "training_", "encoder_"
 
 
 def _with_cache(net):
     """How the model reads on from a cache: read(tokens, cache) -> (logits, cache)."""
     names = named_in(net)
     keyword = next(
-        (n for n in names[1:] for c in CACHE if c in n and n != "use_cache"), None
+        (n for n in names[1:] for c in CACHE if c in n and not n.startswith(NO_CACHE)),
+        None,
     )
     switch = {"use_cache": True} if "use_cache" in names else {}
     if keyword is None:
@@ -95,3 +118,14 @@ def _with_cache(net):
         return logits_of(output), output[1] if is_pair else None
 
     return read
+
+
+def _holds_batch(cache, batch) -> bool:
+    """Whether something holds a tensor of several axes, one of them that of the batch."""
+    if isinstance(cache, torch.Tensor):
+        return cache.dim() > 1 and batch in cache.shape
+    if isinstance(cache, dict):
+        cache = [*cache.values()]
+    if isinstance(cache, list | tuple):
+        return any(_holds_batch(part, batch) for part in cache)
+    return hasattr(cache, "__dict__") and _holds_batch(vars(cache), batch)

@@ -329,6 +329,9 @@ def rows_sum_to_one(
     check_mask(mask, scores.shape)
     given = scores.clone()
     weights = softmax(given, None if mask is None else mask.clone())
+    if not isinstance(weights, Tensor):
+        sentence = f"softmax returned a {type(weights).__name__}, not weights."
+        return Result("rows_sum_to_one", False, float("inf"), sentence)
     if (changed := largest(difference(given, scores))) > 0:
         sentence = f"The scores passed in were changed by up to {changed:.2g}."
         return Result("rows_sum_to_one", False, changed, sentence)

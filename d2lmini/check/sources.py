@@ -11,14 +11,30 @@ from d2lmini.check.whole_models import others, traced
 
 def source(subject):
     """Each source token moves the outputs."""
-    blind, steps = [], subject.source.shape[1]
+    blind, seen, steps = [], [], subject.source.shape[1]
+    usual = subject(subject.tokens)
     for t in range(steps):
         changed = subject.source.clone()
         changed[:, t] = others(changed, subject.src_num_ids)[:, t]
-        size, limit = _moved(subject, source=changed)
-        if size[0] <= limit:  # the first source has no padding
+        moved = difference(subject.given(source=changed)(subject.tokens), usual).amax(
+            -1
+        )
+        seen.append(moved > rounding(usual))  # (batch, outputs)
+        if not seen[-1][0].any():  # the first source has no padding
             blind.append(t)
     if not blind:
+        if (unseen := torch.stack(seen, dim=1)[0].logical_not()).any():
+            output, token = unseen.nonzero()[0].tolist()
+            sentence = f"The output at position {output} does not depend on source token {token}."
+            cause = (
+                "a causal mask in the cross-attention, or another that hides too much"
+            )
+            return (
+                WARNS,
+                sentence,
+                cause,
+                "chapter 8, A decoder block, and why it has two attentions",
+            )
         return HOLDS, "The outputs depend on all source tokens."
     if len(blind) == steps:
         sentence = "The outputs do not depend on the source."
@@ -56,8 +72,12 @@ def encoder(subject):
     changed[:, -1] = others(changed, subject.src_num_ids)[:, -1]
     moves = [went for *_, went in _parts_that_move(subject, changed)
              if went.shape == changed.shape]  # fmt: skip
-    if not any(went[0, -1] for went in moves):
-        return UNTRIED, "No part of net has an output for each source token."
+    first = subject.source.clone()
+    first[:, 0] = others(first, subject.src_num_ids)[:, 0]
+    mixing = [went for *_, went in _parts_that_move(subject, first)
+              if went.shape == first.shape and went[0, 1:].any()]  # fmt: skip
+    if not any(went[0, -1] for went in moves) or not mixing:
+        return UNTRIED, "No part of net mixes its source tokens, batch first."
     if any(went[0, 0] for went in moves):
         return HOLDS, "Source tokens are read in both directions."
     sentence = "Changing the last source token moves no part of the encoder at place 0."

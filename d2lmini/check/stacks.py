@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from d2lmini.check.gradients import leaves_of
+from d2lmini.check.trying import ERRORS, copied, difference, largest, rounding
 from d2lmini.check.whole_models import FAILS, HOLDS, UNTRIED, WARNS
 
 
@@ -141,6 +142,36 @@ def idle_third(name, parameter, gradient):
         return ""
     idle = [f"{i}/3" for i, third in enumerate(gradient.chunk(3), 1) if not third.any()]
     return f"Part {idle[0]} of the rows of {name} gets no gradient." if idle else ""
+
+
+def one_layer_is_blind(subject, swapped) -> bool:
+    """Whether a stack of layers, cut to its first, gives the last output in any order of tokens.
+
+    Two layers under a causal mask tell the order without positions; one does not.
+    """
+    if not subject.is_module or isinstance(subject.net, torch.jit.ScriptModule):
+        return False
+    net = copied(subject.net)
+    lists = [m for m in net.modules() if isinstance(m, nn.ModuleList)]
+    most = max(map(len, lists), default=0)
+    if most < 2:
+        return False
+    for layers in lists:
+        if len(layers) == most:
+            layers._modules = {"0": layers[0]}
+    with (
+        torch.no_grad()
+    ):  # with small weights attention is a plain mean, which has no order
+        for p in net.parameters():
+            if p.dim() > 1 and p.is_floating_point():
+                p *= max(1.0, 0.3 / max(p.std().item(), 1e-6)) if p.numel() > 1 else 1.0
+    short = subject.given(net=net)
+    try:
+        usual = short(subject.tokens)
+        moved = difference(short(swapped), usual)[:, -1]
+    except ERRORS:  # it needs them all
+        return False
+    return usual.isfinite().all().item() and largest(moved) <= rounding(usual)
 
 
 def without_gradient(parameter, gradient):

@@ -56,10 +56,15 @@ def check_tried(X=None, **blocks) -> None:
             raise ValueError(
                 f"X {tuple(X.shape)} must have the shape {axes}, none of them 0"
             )
+        if X.dtype == torch.bool or (X.is_floating_point() and not X.isfinite().any()):
+            raise ValueError(f"X ({X.dtype}) must hold finite numbers, or token ids")
 
 
 # that a block may raise
-ERRORS = RuntimeError, ValueError, TypeError, IndexError, AssertionError
+ERRORS = (
+    RuntimeError, ValueError, TypeError, AttributeError, AssertionError, LookupError,
+    ArithmeticError,
+)  # fmt: skip
 
 
 def raised(name: str, doing: str, error: Exception) -> Result:
@@ -225,7 +230,10 @@ def other(X):
     """Other contents of the same kind: every entry differs from that of X; ids stay ids."""
     if X.is_floating_point():
         generator = torch.Generator("cpu").manual_seed(1)
-        return X + 1 + torch.rand(X.shape, generator=generator, device="cpu").to(X)
+        size = largest(X[X.isfinite()])
+        far = size if size > 100 else 1.0  # else rounding may hide the change
+        noise = 1 + torch.rand(X.shape, generator=generator, device="cpu").to(X)
+        return X + far * noise
     low, high = X.min(), X.max()
     if low == high:
         raise ValueError(
@@ -249,7 +257,14 @@ def difference(A, B):
 
     In float64 and on the CPU: some GPUs have no float64.
     """
-    A, B = (tensor.detach().cpu().double() for tensor in (A, B))
+    A, B = (tensor.detach().cpu() for tensor in (A, B))
+    if A.is_sparse or B.is_sparse:
+        A, B = A.to_dense(), B.to_dense()
+    if A.is_complex() or B.is_complex():
+        A, B = (
+            torch.view_as_real(T.to(torch.complex128).resolve_conj()) for T in (A, B)
+        )
+    A, B = A.double(), B.double()
     return (A - B).abs().masked_fill(A == B, 0.0).nan_to_num(nan=float("inf"))
 
 

@@ -504,7 +504,43 @@ def test_a_buffer_of_positions_that_is_thrown_away_is_named():
         report = check.language_model(seeded(Positions, are_added), VOCAB)
         (found,) = (f for f in report.findings if f.name == "order")
         assert (found.verdict == "holds") == are_added, report
-    assert "The buffer table (32, 32) moves no" in found.sentence
+    assert "With one of its layers" in found.sentence
+
+
+def test_of_two_layers_without_positions_the_first_is_asked():
+    class Rotary(Branch):
+        """Turns queries and keys by their place, or all by place 0."""
+
+        places = True
+
+        def forward(self, X):
+            parts = self.attention(X).unflatten(-1, (3, HEADS, -1))
+            q, k, v = parts.permute(2, 0, 3, 1, 4)
+            angles = torch.arange(X.shape[1])[:, None] * self.places * 1.0
+            q, k = (torch.complex(x[..., ::2], x[..., 1::2]) for x in (q, k))
+            q, k = (
+                torch.view_as_real(x * torch.exp(1j * angles)).flatten(-2)
+                for x in (q, k)
+            )
+            seen = torch.ones(X.shape[1], X.shape[1], dtype=torch.bool).tril()
+            scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~seen, -torch.inf)
+            return self.projection((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+    class Still(Rotary):
+        places = False
+
+    class NoPositions(Model):
+        def body(self, tokens):
+            X = self.tokens(tokens)
+            X + self.positions.weight[: tokens.shape[1]]
+            for block in self.blocks:
+                X = block(X)
+            return X
+
+    for branch, verdict in ((Rotary, "holds"), (Still, "warning"), (Branch, "warning")):
+        report = check.language_model(seeded(NoPositions, branch), VOCAB)
+        (found,) = (f for f in report.findings if f.name == "order")
+        assert found.verdict == verdict, (branch, report)
 
 
 def test_one_length_for_all_sources_is_named():
