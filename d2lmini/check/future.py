@@ -32,7 +32,7 @@ def future(subject):
     elif part and _holds_layers(part):
         cause = _inside(subject, part)
     else:
-        cause = _pattern(seen, moved)
+        cause = _pattern(_seen_at(subject, part, seen), moved)
         if (
             not cause
             and part
@@ -43,6 +43,21 @@ def future(subject):
             cause = HEADS
     sentence += "."
     return FAILS, sentence, cause or NO_MASK, "chapter 2, Blind to the future"
+
+
+def _seen_at(subject, part, seen):
+    """Which outputs of a part move with which tokens; seen, of the whole, if it is not known."""
+    columns = []
+    for t in range(subject.tokens.shape[1] if part else 0):
+        changed = subject.tokens.clone()
+        changed[:, t] = subject.other(changed)[:, t]
+        first = (run for run in zip(traced(subject, subject.tokens), traced(subject, changed),
+                 strict=False) if run[0][1] is part)  # fmt: skip
+        a, b = next(first, (None, None))
+        columns.append(a and moved_at(a[3], b[3]))
+    if not columns or any(column is None for column in columns):
+        return seen
+    return torch.stack(columns, dim=1)
 
 
 NO_MASK = (

@@ -105,7 +105,7 @@ def _grade_for_gradescope(asked):
     try:
         tasks = tasks_of(asked.chapters, asked.root)
         submission = Submission(Student("you", "you"))
-        files, unread = files_in(asked.folder)
+        files, unread, _ = files_in(asked.folder)
         submission.problems = [f"{shown}: {why}" for shown, why in unread]
         for file in files:
             take(submission, file)

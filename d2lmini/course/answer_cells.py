@@ -4,6 +4,7 @@ import ast
 import json
 import re
 import warnings
+from dataclasses import dataclass, field
 
 import nbformat
 
@@ -13,23 +14,43 @@ from d2lmini.course.notebooks import CALL
 from d2lmini.support.chapters import EXERCISE_PAGES
 
 LARGEST = 50 * 1024**2  # bytes of a notebook
-# an exercise's name in quotes, but for a hint on it
-QUOTED = re.compile(r"""(?<!hint\()(["'])([a-z]+-\d+)\1""")
+# a call with an exercise's name, of check.exercise under another name
+CALLED = re.compile(
+    r"""(\w+)\s*\(\s*(?:answer\s*=\s*\w+\s*,\s*)?(?:name\s*=\s*)?(["'])([a-z]+-\d+)\2\s*[,)]"""
+)
+NO_CALL = "print", "hint", "report", "mystery"
 DEFINES = re.compile(r"\b(def|lambda|class)\b")
 DEFINED = re.compile(r"^(?:def\s+|class\s+)?(\w+)\s*[(:=]", re.M)
 STUB = "raise NotImplementedError"  # the line that an answer replaces
 
 
-def answers_of(file: Found) -> tuple[dict[str, str], list[str]]:
+@dataclass
+class Read:
+    """What a notebook holds.
+
+    Args:
+        answers: exercise -> the text of its answer cell.
+        rest: the other code cells, which may define what an answer uses.
+        problems: messages for the student and the lecturer.
+    """
+
+    answers: dict[str, str] = field(default_factory=dict)
+    rest: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def answers_of(file: Found) -> Read:
     """Read the answer cell of each exercise, and the problems of the notebook."""
     if file.size > LARGEST:
         rule = f"at most {LARGEST >> 20} MB are read: clear its outputs"
-        return {}, [f"the notebook has {file.size >> 20} MB; {rule}"]
+        return Read(problems=[f"the notebook has {file.size >> 20} MB; {rule}"])
     try:
         cells = _cells(file.read().decode("utf-8-sig"))
     except Exception as error:  # a stranger's file can contain anything
         text = str(error).partition("\n")[0][:200]
-        return {}, [f"this is not a notebook ({type(error).__name__}: {text})"]
+        return Read(
+            problems=[f"this is not a notebook ({type(error).__name__}: {text})"]
+        )
     known = {name for page in EXERCISE_PAGES.values() for name in page.exercise_names}
     answers, problems = {}, []
     loose = {}  # code cells that are nobody's answer, by their number
@@ -46,7 +67,11 @@ def answers_of(file: Found) -> tuple[dict[str, str], list[str]]:
         number += 1
         unknown = [name for name in called if name not in known]
         problems += [f"cell {number}: there is no exercise {name}" for name in unknown]
-        called = [name for _, name in QUOTED.findall(source) if name in known]
+        called = [name for name in called if name in known] or [
+            name
+            for function, _, name in CALLED.findall(source)
+            if name in known and function not in NO_CALL and name not in answers
+        ]
         if marked in known and marked not in called:
             if called:
                 text = f"cell {number}: is the answer cell of {marked}, but hands in {called[0]}"
@@ -59,7 +84,7 @@ def answers_of(file: Found) -> tuple[dict[str, str], list[str]]:
             loose[number] = source
     if not answers:
         problems.append("there is no answer cell in it")
-    return answers, problems
+    return Read(answers, [*loose.values()], problems)
 
 
 def _answer(answers, name, source, loose) -> str:

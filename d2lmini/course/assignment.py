@@ -3,12 +3,13 @@
 import ast
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from d2lmini.course.notebooks import CALL, EXERCISE, read
 from d2lmini.support.chapters import EXERCISE_PAGES
 
-MAGIC = re.compile(r"^\s*[%!].*$", re.M)
+MAGIC = re.compile(r"^\s*(?:[%!?].*|[^#\n]*\?|[\w, ]+=\s*[%!].*)$", re.M)
 HANDED_IN = re.compile(CALL.pattern + r"\s*,\s*(?:answer\s*=\s*)?(\w+)")
 
 
@@ -79,11 +80,7 @@ def needed(cell: str, sources: list[str]) -> list[str]:
     """
     statements, defining = [], {}  # name -> indices of the statements that define it
     for source in sources:
-        try:
-            nodes = ast.parse(without_magic(source)).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue  # an earlier answer, which is marked separately
-        for node in nodes:
+        for node in _statements(source):
             for name in _defined(node):
                 defining.setdefault(name, []).append(len(statements))
             statements.append(node)
@@ -94,6 +91,15 @@ def needed(cell: str, sources: list[str]) -> list[str]:
                 kept.add(number)
                 wanted |= _used(statements[number])
     return [ast.unparse(statements[number]) for number in sorted(kept)]
+
+
+@lru_cache(maxsize=10_000)  # the book's cells are in every notebook
+def _statements(source: str) -> list[ast.stmt]:
+    """The statements of a cell; none if it is not Python, as an answer that is marked elsewhere."""
+    try:
+        return ast.parse(without_magic(source)).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
 
 
 def without_magic(cell: str) -> str:

@@ -40,12 +40,16 @@ class Found:
         return ".ipynb" in [suffix.lower() for suffix in self.shown.suffixes[-2:]]
 
 
-def files_in(folder: Path) -> tuple[list[Found], list[tuple[Path, str]]]:
-    """The files of a folder and of the zips in it, oldest first, and what could not be read."""
-    files, unread = [], []
+def files_in(folder: Path) -> tuple[list[Found], list[tuple[Path, str]], list[Path]]:
+    """The files of a folder and of the zips in it, oldest first.
+
+    Also what could not be read, and Jupyter's own copies of notebooks, which are left out.
+    """
+    files, unread, checkpoints = [], [], []
     for path in folder.rglob("*"):
         shown = path.relative_to(folder)
         if LEFT_OUT & {*shown.parts, path.name[:2]}:
+            checkpoints += [shown] if path.suffix.lower() == ".ipynb" else []
             continue
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
             unread.append((shown, "is not a file, and was not read"))
@@ -59,7 +63,8 @@ def files_in(folder: Path) -> tuple[list[Found], list[tuple[Path, str]]]:
         else:
             about = path.stat()
             files.append(Found(shown, about.st_mtime, about.st_size, path.read_bytes))
-    return sorted(files, key=lambda file: (file.time, file.shown)), unread
+    files.sort(key=lambda file: (file.time, file.shown))
+    return files, unread, checkpoints
 
 
 def _unpacked(path, shown) -> list[Found]:

@@ -40,7 +40,9 @@ PACKAGE = Path(__file__).parents[1]
 # The answers' copy of the package lacks the exercises with their reference answers.
 LEFT_OUT = shutil.ignore_patterns("exercises", "__pycache__")
 LONGEST_CELL = 50_000  # characters
-ONLY_THE_CELL = "Only the answer cell is graded: it must contain all it needs."
+ONLY_THE_CELL = (
+    "Of other cells, only imports, functions, classes and constants are used."
+)
 
 
 @dataclass
@@ -132,6 +134,7 @@ def mark(submission: Submission, tasks: list[Task], seed: str, folder: str) -> M
                     continue
                 left = A_SUBMISSION - (room.spent() - before)
                 earlier = [submission.answers.get(t.name, "") for t in tasks[:number]]
+                earlier += submission.rest
                 marked.marks[task.name] = mark_one(
                     room, task, submission.answers[task.name], earlier, seed, left
                 )
@@ -149,7 +152,7 @@ def hidden(name: str, seed: str) -> Exercise:
 
 
 def mark_one(room, task, cell, earlier, seed, left) -> Mark:
-    """Mark the answer to one exercise; earlier: the answer cells before it."""
+    """Mark the answer to one exercise; earlier: other cells, which may define what it uses."""
     if left <= 0:
         text = f"The answers before it used up the {A_SUBMISSION:g} s limit."
         return Mark(WRONG, text, cell=cell)

@@ -38,15 +38,19 @@ class Submission:
 
     Args:
         answers: exercise -> the text of its answer cell.
+        rest: the other code cells, which may define what an answer uses.
         problems: messages for the student and the lecturer.
         time: of the last file, seconds since 1970; 0 if there is none.
+        times: exercise -> that of its answer's file.
     """
 
     student: Student
     answers: dict[str, str] = field(default_factory=dict)
+    rest: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     time: float = 0.0
+    times: dict[str, float] = field(default_factory=dict)
 
 
 def read_roster(path: Path) -> tuple[list[Student], list[str]]:
@@ -112,8 +116,12 @@ def collect(
     if not folder.is_dir():
         raise ValueError(f"folder ({folder}) must be a folder of unpacked submissions")
     submissions = {student.id: Submission(student) for student in students}
-    files, unread = files_in(folder)
+    files, unread, checkpoints = files_in(folder)
     problems = []
+    for shown in checkpoints:
+        student = whose(shown, students)
+        if student and not any(whose(f.shown, students) is student for f in files):
+            unread.append((shown, "is a copy that Jupyter made, and was not read"))
     for shown, why in unread:
         student = whose(shown, students)
         if student is None:
@@ -150,7 +158,9 @@ def take(submission: Submission, file: Found) -> bool:
     if not file.is_notebook:
         submission.problems.append(f"{file.shown}: is no notebook, and was not read")
         return False
-    answers, problems = answers_of(file)
+    found = answers_of(file)
+    answers, problems = found.answers, found.problems
+    submission.rest += found.rest
     if file.shown.suffix.lower() != ".ipynb":
         problems = [
             f"was read as a notebook, though its name ends in {file.shown.suffix}",
@@ -161,7 +171,11 @@ def take(submission: Submission, file: Found) -> bool:
     for name, source in answers.items():
         older = submission.answers.get(name)
         if older is not None:
-            text = f"{name} was in an older file, too; the newer one counts"
+            text = f"{name} was in another file, too; the newer one counts"
+            if file.time == submission.times.get(name):
+                text = (
+                    f"{name} was in another file of the same time, too; this one counts"
+                )
             if says_less(source, older):
                 text = (
                     f"{name} is not answered here; the answer in the older file counts"
@@ -169,6 +183,7 @@ def take(submission: Submission, file: Found) -> bool:
             submission.problems.append(f"{file.shown}: {text}")
         if older is None or not says_less(source, older):
             submission.answers[name] = source
+            submission.times[name] = file.time
     return True
 
 

@@ -91,6 +91,12 @@ def copy_of_the_package(tmp_path_factory):
 
 
 @pytest.fixture
+def mark_of(copy_of_the_package):
+    """A function: submission -> its marks in chapter 2."""
+    return lambda given: mark(given, MASKS, "seed", copy_of_the_package).marks
+
+
+@pytest.fixture
 def marks(copy_of_the_package):
     """A function: answer cells, by exercise with _ for -, -> marks of one submission."""
 
@@ -424,7 +430,7 @@ NO_ANSWERS = {
     "x = 'a\0b'": "The cell is not valid Python: source code string cannot contain null bytes",
     "(" * 1000 + ")" * 1000: "The cell is ",
     "1 / 0": "The cell raised ZeroDivisionError: division by zero\nin       1 / 0",
-    "helper(3)": "name 'helper' is not defined. Only the answer cell is graded",
+    "helper(3)": "name 'helper' is not defined. Of other cells, only imports",
     "my_shapes = my_factors = 5": "hands in no function; my_",
     "import sys; sys.exit(0)": "The cell raised SystemExit",
     "while True: pass": "did not come back within",
@@ -477,7 +483,8 @@ def test_an_error_of_the_grader_is_told_and_the_others_are_graded():
 def handed_in(tmp_path, text, name="ada_02-masks.ipynb"):
     path = tmp_path / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return answers_of(Found(Path(name), 0.0, path.stat().st_size, path.read_bytes))
+    found = answers_of(Found(Path(name), 0.0, path.stat().st_size, path.read_bytes))
+    return found.answers, found.problems
 
 
 def test_a_notebook_of_a_student_copy_is_read(tmp_path):
@@ -540,6 +547,12 @@ HANDED_IN = {
     "keywords": (notebook("def f(): 1", "check.exercise(answer=f, name='masks-1')"),
         {"masks-1": "def f(): 1\n\ncheck.exercise(answer=f, name='masks-1')"}, [
         "cell 2: the answer to masks-1 begins in cell 1; they were joined"]),
+    "a name in passing": (
+        notebook(f"def f(): return 1\n{FIRST}", "g = lambda: 2\nprint('masks-1', g())"),
+        {"masks-1": f"def f(): return 1\n{FIRST}"}, []),
+    "a name in a table": (
+        notebook(f"def f(): return 1\n{FIRST}", "done = dict(a=('masks-1', lambda: 2))"),
+        {"masks-1": f"def f(): return 1\n{FIRST}"}, []),
     "only a hint": (notebook("check.hint('masks-1')"), {}, ["there is no answer cell in it"]),
     "text, without metadata": (TEXT.replace("def f(): return 1", FIRST.replace('"', "'")).replace(
         "d2lmini", "other"), {}, [
@@ -602,9 +615,9 @@ def test_a_huge_notebook_is_not_read(tmp_path):
     with path.open("wb") as file:
         file.truncate(200 * 1024**2)
     found = Found(path, 0.0, path.stat().st_size, path.read_bytes)
-    answers, problems = answers_of(found)
-    assert answers == {}
-    assert "the notebook has 200 MB; at most 50 MB are read" in problems[0]
+    told = answers_of(found)
+    assert told.answers == {}
+    assert "the notebook has 200 MB; at most 50 MB are read" in told.problems[0]
 
 
 # Whose submission it is.
@@ -666,7 +679,7 @@ def test_a_folder_is_collected(tmp_path):
     assert ada.answers["masks-1"] == 'check.exercise("masks-1", new)'
     assert set(ada.answers) == {"masks-1", "masks-2"} and ada.time == 1001
     (told,) = ada.problems
-    assert "masks-1 was in an older file, too; the newer one counts" in told
+    assert "masks-1 was in another file, too; the newer one counts" in told
     assert "there is no answer cell in it" in bob.problems[0]
     assert cem.files == [] and len(problems) == 2
     assert any("no id in the roster" in p for p in problems)
@@ -720,6 +733,51 @@ def test_nothing_unread_is_silent(tmp_path):
     assert (
         len(told) == 2 and len(problems) == 3 and not (tmp_path / "readme.txt").exists()
     )
+
+
+def test_of_two_files_of_one_time_it_is_said_which_counts(tmp_path):
+    for name, number in (("ada_a.ipynb", 1), ("ada_b.ipynb", 2)):
+        path = tmp_path / name
+        path.write_text(
+            notebook(f"def f(): return {number}\n{FIRST}"), encoding="utf-8"
+        )
+        os.utime(path, (1000, 1000))
+    (ada,), _ = collect(tmp_path, [Student("ada", "Ada")])
+    assert "return 2" in ada.answers["masks-1"]
+    assert "another file of the same time, too; this one counts" in ada.problems[0]
+
+
+def test_a_copy_that_jupyter_made_is_told_if_it_is_all_there_is(tmp_path):
+    folder = tmp_path / ".ipynb_checkpoints"
+    folder.mkdir()
+    for name in ("ada", "bob"):
+        (folder / f"{name}_02-checkpoint.ipynb").write_text(
+            notebook(FIRST), encoding="utf-8"
+        )
+    (tmp_path / "bob_02.ipynb").write_text(notebook(FIRST), encoding="utf-8")
+    (ada, bob), problems = collect(
+        tmp_path, [Student("ada", "Ada"), Student("bob", "Bob")]
+    )
+    assert "a copy that Jupyter made, and was not read" in ada.problems[0]
+    assert bob.problems == [] and len(problems) == 1
+
+
+def test_an_answer_may_use_what_other_cells_define(mark_of, tmp_path):
+    """Helpers, imports and constants, before it or after it; what computes is left out."""
+    body = RIGHT_CELLS["masks-1"]
+    function = TASKS["masks-1"].function
+    helper = body.partition("\n\ncheck")[0].replace(function, "helper")
+    call = (
+        f"?torch.where\ndef {function}(*given):\n    return np.array and helper(*given)"
+    )
+    call += f'\n\ncheck.exercise("masks-1", {function})'
+    path = tmp_path / "ada.ipynb"
+    cells = "import numpy as np\n1 / 0", helper, call
+    for kept in (cells, cells[::-1]):
+        path.write_text(notebook(*kept), encoding="utf-8")
+        (ada,), _ = collect(tmp_path, [Student("ada", "Ada")])
+        found = mark_of(ada)
+        assert found["masks-1"].share == 1.0, found["masks-1"].message
 
 
 def test_odd_zips_are_read_or_told(tmp_path):
