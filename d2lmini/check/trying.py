@@ -206,7 +206,13 @@ def copied(net):
     for value in [*kept]:
         kept += value if isinstance(value, tuple | list) else []
     computed = (t for t in kept if isinstance(t, Tensor) and not t.is_leaf)
-    return copy.deepcopy(net, {id(t): t.detach().clone() for t in computed})
+    try:
+        return copy.deepcopy(net, {id(t): t.detach().clone() for t in computed})
+    except TypeError as error:  # such as an open file
+        kind = type(net).__name__
+        raise ValueError(
+            f"net ({kind}) must be a module that can be copied: {error}"
+        ) from error
 
 
 def moved_a_little(net):
@@ -216,6 +222,10 @@ def moved_a_little(net):
     """
     if not isinstance(net, nn.Module):
         return net
+    if any(isinstance(p, nn.UninitializedParameter) for p in net.parameters()):
+        raise ValueError(
+            f"net ({type(net).__name__}) must have parameters: call a lazy module once first"
+        )
     net, source = copied(net), torch.Generator().manual_seed(0)
     if any(p.dtype in (torch.float16, torch.bfloat16) for p in net.parameters()):
         net = net.float()

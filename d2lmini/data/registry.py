@@ -16,6 +16,7 @@ from d2lmini.data.catalogue import EMBEDDED, PAIRS, REGISTRY, File
 from d2lmini.data.downloads import check_hash, download, one_at_a_time
 
 CORPORA = Path(__file__).parents[1] / "corpora"  # a folder per corpus, a file per split
+FIRST_LINES = 5  # in which columns that are no text are looked for
 LONGEST_LINE = 1_000_000  # characters
 
 
@@ -123,11 +124,11 @@ def read_rows(name: str | Path, split: str, columns: tuple[str, str]):
             file, two files of different length, or see read_lines and find_paths.
     """
     paths = find_paths(name, split, columns)
-    is_empty = True
+    is_empty, is_told = True, False
     for number, cells in enumerate(_cells(*paths), start=1):
         if len(cells) > 1 and cells[0] and cells[1]:
-            if is_empty:
-                _warn_of_other_columns(paths[0], number, columns, cells)
+            if not is_told and number <= FIRST_LINES:
+                is_told = _warn_of_other_columns(paths[0], number, columns, cells)
             is_empty = False
             yield paths[0], number, cells[0], cells[1]
         elif cells != [""]:
@@ -141,17 +142,18 @@ def read_rows(name: str | Path, split: str, columns: tuple[str, str]):
 
 
 # Not a sentence, if a column holds nothing else: an id, a number, a date, a file, an address;
-NO_TEXT = re.compile(r"\S*[\d_/@]\S*|\S+\.\w+")
+NO_TEXT = re.compile(r"\S*[\d_/@]\S*|\S+\.\w+|CC-BY.*|[A-Z]{2,3}|[a-z]{2}-[A-Z]{2}")
 # a language, or the name of a column.
 NAMES = {
     "en", "eng", "english", "de", "deu", "ger", "german", "fr", "fra", "fre", "french", "es", "spa",
     "it", "ita", "nl", "nld", "pt", "por", "ru", "rus", "zh", "zho", "cmn", "ja", "jpn",
-    "id", "text", "label", "sentence", "source", "target", "src", "tgt",
+    "train", "val", "valid", "dev", "test", "id", "text", "label", "sentence", "source", "target",
+    "src", "tgt",
 }  # fmt: skip
 
 
 def _warn_of_other_columns(path, number, columns, cells):
-    """Say what is read if a column of text begins with something else."""
+    """Say what is read if a column of text holds something else; return whether it does."""
     cells = dict(zip(columns, cells, strict=False))
     for column, cell in cells.items():
         is_text = column != "label"
@@ -162,7 +164,8 @@ def _warn_of_other_columns(path, number, columns, cells):
                 f"is {column} really its text?",
                 stacklevel=4,
             )
-            return
+            return True
+    return False
 
 
 def _cells(path, second=None):

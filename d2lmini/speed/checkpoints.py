@@ -7,6 +7,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 import torch
@@ -84,17 +85,18 @@ def fingerprint(
 def _of_data(name, net, batches, loss):
     """The part of a fingerprint that a batch decides; digits of the loss, and of the numbers."""
     device = next(net.parameters()).device
-    tensors = getattr(getattr(batches, "dataset", None), "tensors", ())
+    has_end = hasattr(batches, "__len__")
     with torch.random.fork_rng(), _kept(batches), torch.no_grad(), eval_mode(net):
-        torch.manual_seed(0)  # the same first batch, however often the data is shuffled
-        batch = [torch.as_tensor(array).to(device) for array in next(iter(batches))]
+        torch.manual_seed(0)  # the same order, however often the data is shuffled
+        all_batches = iter(batches)
+        first = [torch.as_tensor(array).to(device) for array in next(all_batches)]
+        rest = all_batches if has_end else ()  # a stream may have no end
+        arrays = (torch.as_tensor(array) for batch in rest for array in batch)
         return {
-            f"first {name}": digest([*batch, *tensors])[:12],
-            f"number of {name}es": len(batches)
-            if hasattr(batches, "__len__")
-            else None,
+            f"{name}es": digest(chain(first, arrays))[:12],
+            f"number of {name}es": len(batches) if has_end else None,
             # Rounded: another device adds up in another order.
-            f"loss of the first {name}": f"{loss(net, batch)[0].item():.3g}",
+            f"loss of the first {name}": f"{loss(net, first)[0].item():.5g}",
         }
 
 
@@ -120,8 +122,9 @@ class Checkpoint:
 
     Stopped at any moment and resumed, it ends with the same weights, bit for bit, as one that was
     never stopped, given the same device and number of threads, and batches that are drawn from
-    PyTorch's own generator. So it has to begin alike: set the
-    same seed before the network is made. The file of another run is refused.
+    PyTorch's own generator. So it has to begin alike: set the same seed before the network is made.
+    The file of another run is refused: of other weights, random numbers, data, loss or settings.
+    (What shows in training mode only, such as dropout in a layer that does not name it, is not.)
 
     Args:
         path: the file; each save replaces it.

@@ -91,6 +91,10 @@ def test_your_own_file(tmp_path):
         ("2020-01-01\tGo.\tVa !", "is source really"),
         ("eng\tGo.\tfra\tVa !", "is source really"),
         ("English\tFrench", "is source really"),
+        ("CC-BY 2.0 (France)\tGo.", "is source really"),
+        ("CK\tGo.", "is source really"),
+        ("en-GB\tGo.", "is source really"),
+        ("train\tGo.", "is source really"),
     ],
 )
 def test_a_file_with_other_columns_is_read_with_a_warning(tmp_path, line, said):
