@@ -199,7 +199,9 @@ EXERCISES = [
             (torch.tensor([0.5, 0.3, 0.2]), 0.7), (torch.tensor([0.1, 0.6, 0.3]), 0.5),
             (torch.tensor([0.25, 0.05, 0.4, 0.3]), 0.9),
             (torch.tensor([0.125, 0.5, 0.375]), 0.25), (torch.tensor([0.125, 0.5, 0.375]), 0.5),
-            (torch.tensor([0.2, 0.18, 0.16, 0.14, 0.12, 0.11, 0.09]), 0.95)],
+            (torch.tensor([0.2, 0.18, 0.16, 0.14, 0.12, 0.11, 0.09]), 0.95),
+            (torch.tensor([0.2, 0.18, 0.16, 0.14, 0.12, 0.11, 0.09]), 0.1),
+            (torch.tensor([0.6, 0.012, 0.38, 0.008]), 0.995)],
         {
             "the token that reaches p left out": lambda q, p: _nucleus(
                 q, lambda before, own: (before + own <= p) | _first_is_kept(before, own)

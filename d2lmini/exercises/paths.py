@@ -291,7 +291,7 @@ EXERCISES = [
         "paths-4",
         best_sigma,
         [([5.0],), ([3.0, 4.0],), ([1.0, 1.0, 1.0, 5.0],), ([0.0, 2.0],),
-            ([0.05],), ([60.0, 80.0],)],
+            ([0.05],), ([600.0, 800.0],)],
         {
             "the sigma for a line; in the plane, sigma squared is half the mean square": (
                 lambda d: math.sqrt(2) * best_sigma(d)

@@ -159,7 +159,7 @@ EXERCISES = [
     Exercise(
         "positions-2",
         turn_apart,
-        [(0, 2), (1, 2), (1, 4), (-3, 4), (5, 8)],
+        [(0, 2), (1, 2), (1, 4), (-3, 4), (21, 8)],
         {
             'sines and cosines side by side, as in the table of "Hands of a clock"': turn,
             "a turn in the other direction: to position i - offset": lambda k, d: (
@@ -236,7 +236,7 @@ EXERCISES = [
             (torch.zeros(1, 2, 2),),
             (torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]),),
             (torch.zeros(1, 3, 4),),
-            (_random(2, 5, 6),),
+            (_random(2, 9, 6),),
         ],
         {
             "an encoding without a mistake": lambda X: encode(X, 0),

@@ -275,7 +275,7 @@ EXERCISES = [
         [
             (torch.tensor([3.0]), torch.tensor(-1.0)),
             (torch.tensor([-0.5, 1.0, 2.0]), torch.tensor(0.0)),
-            (torch.tensor([1.0, 2.0]), torch.tensor(0.5))],
+            (torch.tensor([1.0, 2.0]), torch.tensor(-4.5))],
         {
             "the classes exchanged: the second is praise": lambda w, b: (
                 torch.stack([w, 0 * w]), torch.stack([b, 0 * b])

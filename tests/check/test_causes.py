@@ -1,5 +1,6 @@
 """What a property says where it does not hold: the usual cause, and no raw error."""
 
+import pytest
 import torch
 from conftest import for_each
 from torch import nn
@@ -105,3 +106,19 @@ def test_a_block_whose_gradient_raises_an_error_fails():
 
     result = check.every_parameter_trained(Kept(), normal(2, 4, 8))
     assert not result and "With gradients it raised" in result.sentence
+
+
+def test_imaginary_parts_and_large_numbers_count():
+    X = normal(3, 6, 8)
+    assert not check.matches(lambda X: X + 0j, lambda X: X + 1j, X)
+    leaks = lambda X, mask=None: X + X.mean(1, keepdim=True)  # noqa: E731
+    assert not check.causal(lambda X, mask=None: X + 1j * X.mean(1, keepdim=True), X)
+    for given in (1e6 * X, (4000 * X).half(), (1000 * X).bfloat16()):
+        assert not check.causal(leaks, given), given.dtype
+    for wrong in (
+        torch.full((2, 3, 4), torch.inf),
+        torch.ones(2, 3, 4, dtype=torch.bool),
+    ):
+        with pytest.raises(ValueError, match="must hold finite numbers"):
+            check.causal(leaks, wrong)
+    assert not check.rows_sum_to_one(lambda scores, mask: (scores, mask), X)

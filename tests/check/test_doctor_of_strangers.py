@@ -561,3 +561,106 @@ def test_a_weight_that_is_no_number_comes_first():
         net.tokens.weight[3, 0] = float("nan")
     first = check.language_model(net, VOCAB).findings[0]
     assert first.name == "numbers" and first.sentence.startswith("tokens.weight has")
+
+
+class AndMore(Model):
+    """Returns more than the logits, which is no cache."""
+
+    def forward(self, tokens, return_hidden=False):
+        return super().forward(tokens), self.body(tokens)
+
+
+class WithState(AndMore):
+    def forward(self, tokens, training_state=None):
+        return super().forward(tokens)
+
+
+class OfTheCaller(AndMore):
+    def forward(self, tokens, cache=None):
+        return super().forward(tokens)[0], torch.zeros(1)
+
+
+def test_what_is_no_cache_is_not_taken_for_one():
+    for make in (AndMore, WithState, OfTheCaller):
+        report = check.language_model(seeded(make), VOCAB)
+        (found,) = (f for f in report.findings if f.name == "cache")
+        assert report and found.verdict == "not tried", report
+
+
+class Padded(Model):
+    """Takes an attention_mask, and ignores it, under a causal mask."""
+
+    def forward(self, tokens, attention_mask=None):
+        return super().forward(tokens)
+
+
+def test_an_attention_mask_that_is_ignored_is_found_under_a_causal_one():
+    report = check.language_model(seeded(Padded), VOCAB)
+    (found,) = (f for f in report.findings if f.name == "padding")
+    assert found.verdict == "FAILS" and "not used" in found.cause, report
+
+
+def test_options_of_pytorch_and_a_residual_are_not_accused():
+    for options in ({"add_zero_attn": True}, {"add_bias_kv": True}):
+        layer = nn.MultiheadAttention(WIDTH, 2, batch_first=True, **options)
+        assert check.attention(layer, WIDTH), options
+
+    class Residual(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.MultiheadAttention(WIDTH, 2, batch_first=True)
+
+        def forward(self, queries, keys, values, mask):
+            mask = None if mask is None else ~mask[:, 0].repeat_interleave(2, 0)
+            return queries + self.inner(queries, keys, values, attn_mask=mask)[0]
+
+    assert check.attention(seeded(Residual), WIDTH)
+
+
+def test_a_traced_model_is_not_accused():
+    tokens = torch.randint(VOCAB, (3, 8))
+    report = check.language_model(torch.jit.trace(seeded(Model), tokens), VOCAB)
+    assert report, report
+
+
+def test_a_cross_attention_that_sees_too_little_is_named():
+    class NoEncoder(nn.Module):
+        def forward(self, src, **masks):
+            return src
+
+    class Early(Translator):
+        def __init__(self):
+            super().__init__()
+            self.net.encoder = NoEncoder()
+
+        def forward(self, src, tgt, mask):
+            ahead = torch.ones(tgt.shape[1], tgt.shape[1], dtype=torch.bool).triu(1)
+            late = torch.ones(tgt.shape[1], src.shape[1], dtype=torch.bool).triu(1)
+            X = self.net(
+                self.place(src), self.place(tgt), tgt_mask=ahead, memory_mask=late,
+                src_key_padding_mask=mask, memory_key_padding_mask=mask,
+            )  # fmt: skip
+            return self.output(X)
+
+    report = check.translator(seeded(Early), VOCAB, VOCAB, mask_means="block")
+    (found,) = (f for f in report.findings if f.name == "source")
+    assert "causal mask in the cross-attention" in found.cause, report
+
+
+def test_an_activation_after_the_logits_is_named():
+    report = check.language_model(seeded(lambda: Wrapped(torch.relu)), VOCAB)
+    (found,) = (f for f in report.findings if f.name == "first loss")
+    assert "after the output layer" in found.cause, report
+
+
+def test_what_cannot_be_copied_or_is_lazy_is_refused_with_a_reason(tmp_path):
+    net = seeded(Model)
+    with (
+        (tmp_path / "log").open("w") as net.log,
+        pytest.raises(ValueError, match="be copied"),
+    ):
+        check.language_model(net, VOCAB)
+    net = seeded(Model)
+    net.output = nn.LazyLinear(VOCAB)
+    with pytest.raises(ValueError, match="call a lazy module once first"):
+        check.language_model(net, VOCAB)
