@@ -3,6 +3,7 @@
 generation.py takes one sentence and is written to be read; this gives the same results, faster.
 """
 
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -27,7 +28,9 @@ def translate_all(
 ) -> list[str]:
     """Translate many sentences, batch_size of similar length at a time.
 
-    Args: as for predict_seq2seq. Unknown words and cuts give no warning.
+    Args: as for predict_seq2seq. Cuts give no warning.
+    Warns:
+        More than half of all words are not in src_vocab, as if it were that of the target.
     Returns:
         The translations, in the order of the sentences.
     Raises:
@@ -39,9 +42,15 @@ def translate_all(
     check_arguments(sentences=sentences, batch_size=batch_size)
     for sentence in sentences:
         check_words("sentences", sentence)
-    arrays = encode([normalise(s) for s in sentences], src_vocab, num_steps)
+    src, lens = encode([normalise(s) for s in sentences], src_vocab, num_steps)
+    unknown, words = int((src == src_vocab.unk).sum()), int((lens - 1).sum())
+    if 2 * unknown > words:
+        warnings.warn(
+            f"{unknown} of {words} words are not in src_vocab: is it that of the source?",
+            stacklevel=2,
+        )
     return translate_ids(
-        net, *arrays, tgt_vocab, num_steps, device, beam_size, batch_size
+        net, src, lens, tgt_vocab, num_steps, device, beam_size, batch_size
     )
 
 

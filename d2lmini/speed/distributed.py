@@ -46,6 +46,11 @@ class Team:
             if not value.isdecimal():
                 raise ValueError(f"{name} ({value!r}) must be a whole number")
         self.rank, self.size = 0, int(size)
+        rank = int(os.environ.get("RANK", "0"))
+        if rank >= max(1, self.size):
+            raise ValueError(
+                f"RANK ({rank}) must be less than WORLD_SIZE ({self.size})"
+            )
         self.is_idle = False  # a batch may have fewer rows than there are processes
         if self.size == 1:
             return

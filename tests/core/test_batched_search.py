@@ -136,3 +136,11 @@ def test_a_text_that_has_ended_goes_on_with_nothing_else():
     assert texts.tolist() == [[1, 5, 3], [1, 3, 3]]
     each = torch.tensor(9.0).log()
     torch.testing.assert_close(totals, torch.stack([-2 * each, -each]))
+
+
+def test_a_vocabulary_of_the_other_language_is_noticed():
+    """The sizes may agree, and then only the words tell."""
+    with pytest.warns(
+        UserWarning, match="2 of 2 words are not in src_vocab: is it that"
+    ):
+        translate_all(random_net(0), ["q w"], SRC, TGT, 5, "cpu")

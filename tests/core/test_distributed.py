@@ -100,3 +100,12 @@ def test_a_number_that_is_none_is_named(monkeypatch, name):
     monkeypatch.setenv(name, "two")
     with pytest.raises(ValueError, match=rf"{name} \('two'\) must be a whole number"):
         Team(torch.device("cpu"))
+
+
+def test_a_rank_that_the_world_does_not_have_is_refused(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "5")
+    with pytest.raises(
+        ValueError, match=r"RANK \(5\) must be less than WORLD_SIZE \(2\)"
+    ):
+        Team(torch.device("cpu"))
