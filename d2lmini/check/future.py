@@ -29,6 +29,8 @@ def future(subject):
         cause = "bidirectional=True: a recurrent layer that reads from both ends"
     elif part and any(isinstance(m, nn.Conv1d) for m in part.modules()):
         cause = "a convolution that is padded on both sides, and not on the left only"
+    elif part and _is_norm(part):
+        cause = "a norm or a mean over the steps"
     elif part and _holds_layers(part):
         cause = _inside(subject, part)
     else:
@@ -58,6 +60,12 @@ def _seen_at(subject, part, seen):
     if not columns or any(column is None for column in columns):
         return seen
     return torch.stack(columns, dim=1)
+
+
+def _is_norm(part):
+    """Whether a part has gains and shifts, and no matrices."""
+    dims = [p.dim() for p in part.parameters()]
+    return bool(dims) and max(dims) < 2
 
 
 NO_MASK = (

@@ -21,7 +21,7 @@ def padding(subject):
     real, filler = torch.ones_like(tokens), subject.other(tokens)[:, :2]
     parts = [(tokens, real), (filler, torch.zeros_like(filler))]
     for side, ordered in (("right", parts), ("left", parts[::-1])):
-        if side == "left" and (moved := _contents_matter(subject, real, filler)):
+        if side == "left" and (moved := _contents_matter(subject, real)):
             sentence = (
                 f"What stands in padding on the left moves outputs by {moved:.2g}."
             )
@@ -44,17 +44,20 @@ def padding(subject):
     return HOLDS, "Padding moves no output, on either side."
 
 
-def _contents_matter(subject, real, filler) -> float:
+def _contents_matter(subject, real) -> float:
     """How far outputs move if padding on the left is filled with other tokens; 0 if not at all."""
+    config = getattr(subject.net, "config", None)
+    pad = getattr(config, "pad_token_id", None)  # some models count positions by it
     found = []
-    for ids in (filler, subject.other(filler)):
+    for token in [i for i in range(subject.num_ids) if i != pad][:2]:
+        ids = torch.full_like(real[:, :2], token)
         mask = torch.cat([torch.zeros_like(ids), real], dim=1)
         with mode(subject.net, training=False), torch.no_grad():
             padded = torch.cat([ids, subject.tokens], dim=1)
             found.append(
                 logits_of(subject.net(padded, attention_mask=mask))[mask.bool()]
             )
-    moved = largest(difference(*found))
+    moved = largest(difference(found[0], found[-1]))
     return moved if moved > 10 * rounding(found[0]) else 0.0
 
 
