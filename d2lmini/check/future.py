@@ -35,11 +35,8 @@ def future(subject):
         cause = _inside(subject, part)
     else:
         cause = _pattern(_seen_at(subject, part, seen), moved)
-        if (
-            not cause
-            and part
-            and not any(isinstance(m, nn.Linear) for m in part.children())
-        ):
+        kinds = [type(child) for child in part.children()] if part else [nn.Linear]
+        if not cause and nn.Linear not in kinds:
             cause = "a norm or a mean over the steps"
         elif not cause and part and len(moved) < last:
             cause = HEADS
@@ -105,9 +102,7 @@ def _inside(subject, part) -> str:
         changed[:, t] = subject.other(changed)[:, t]
         runs = (run for run in traced(subject, changed) if id(run[1]) in inside)
         columns.append([moved_at(a[2], b[2]) for a, b in zip(usual, runs, strict=True)])
-    for number, came in enumerate(
-        zip(*columns, strict=True)
-    ):  # each part that is called
+    for number, came in enumerate(zip(*columns, strict=True)):  # part by part
         if any(c is None for c in came) or not torch.stack(came, 1).triu(1).any():
             continue
         seen = torch.stack(came, dim=1)  # (steps of what enters it, steps of the text)

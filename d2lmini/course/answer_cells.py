@@ -92,8 +92,8 @@ def _answer(answers, name, source, loose) -> str:
     older, code = answers.get(name), _code(source)
     if older is None and not code:
         return f"the answer cell of {name} has no code"
-    if not DEFINES.search(code):
-        if older is None or not (code and DEFINES.search(_code(older))):
+    if code and not DEFINES.search(code):
+        if older is None or not DEFINES.search(_code(older)):
             before = _before(source, loose)
             if before:
                 answers[name] = "\n\n".join([*before.values(), source])

@@ -572,6 +572,10 @@ HANDED_IN = {
         cells_of((f"def f(): return 1\n{FIRST}", OURS), ("# to do: f", OURS)),
         {"masks-1": f"def f(): return 1\n{FIRST}"}, [
         "cell 2: does not answer masks-1; the answer before it counts"]),
+    "notes that name what another cell defines": (
+        cells_of(("def g(): return 2", {}), (f"def f(): return 1\n{FIRST}", OURS), ("# g?", OURS)),
+        {"masks-1": f"def f(): return 1\n{FIRST}"}, [
+        "cell 3: does not answer masks-1; the answer before it counts"]),
     "an empty copy": (notebook(f"def f(): return 1\n{FIRST}",
         f"def f():\n    raise NotImplementedError\n{FIRST}"),
         {"masks-1": f"def f(): return 1\n{FIRST}"}, [
