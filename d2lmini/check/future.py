@@ -35,8 +35,10 @@ def future(subject):
         cause = _inside(subject, part)
     else:
         cause = _pattern(_seen_at(subject, part, seen), moved)
-        kinds = [type(child) for child in part.children()] if part else [nn.Linear]
-        if not cause and nn.Linear not in kinds:
+        matrices = (
+            [m for m in part.children() if isinstance(m, nn.Linear)] if part else [part]
+        )
+        if not cause and not matrices:
             cause = "a norm or a mean over the steps"
         elif not cause and part and len(moved) < last:
             cause = HEADS

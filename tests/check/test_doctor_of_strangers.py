@@ -664,3 +664,17 @@ def test_what_cannot_be_copied_or_is_lazy_is_refused_with_a_reason(tmp_path):
     net.output = nn.LazyLinear(VOCAB)
     with pytest.raises(ValueError, match="call a lazy module once first"):
         check.language_model(net, VOCAB)
+
+
+def test_pytorch_s_attention_without_a_mask_is_told_from_a_norm():
+    class Unmasked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
+
+        def forward(self, X):
+            return self.inner(X, X, X, need_weights=False)[0]
+
+    report = check.language_model(seeded(Model, Unmasked), VOCAB)
+    (found,) = (f for f in report.findings if f.name == "future")
+    assert "no causal mask" in found.cause, report
